@@ -1,0 +1,137 @@
+"""LangChain messages to rows and back, without losing anything: content, calls, usage, metadata, artifacts, ids.
+
+A row's `kind` names the message class, its `payload` holds every field that is not the class's default. It refuses to
+know the store.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import cast
+
+from langchain_core.messages import (
+    AIMessage,
+    AIMessageChunk,
+    BaseMessage,
+    ChatMessage,
+    ChatMessageChunk,
+    FunctionMessage,
+    FunctionMessageChunk,
+    HumanMessage,
+    HumanMessageChunk,
+    RemoveMessage,
+    SystemMessage,
+    SystemMessageChunk,
+    ToolMessage,
+    ToolMessageChunk,
+)
+
+from memcli.memory import payload
+from memcli.memory.reasoning import answer_text
+from memcli.memory.tokens import count_message_tokens
+from memcli.memory.wire import content_text
+from memcli.records import MessageState, NewMessage, Role, StoredMessage
+
+KINDS: dict[str, type[BaseMessage]] = {
+    "human": HumanMessage,
+    "ai": AIMessage,
+    "system": SystemMessage,
+    "tool": ToolMessage,
+    "function": FunctionMessage,
+    "chat": ChatMessage,
+    "remove": RemoveMessage,
+    "HumanMessageChunk": HumanMessageChunk,
+    "AIMessageChunk": AIMessageChunk,
+    "SystemMessageChunk": SystemMessageChunk,
+    "ToolMessageChunk": ToolMessageChunk,
+    "FunctionMessageChunk": FunctionMessageChunk,
+    "ChatMessageChunk": ChatMessageChunk,
+}
+"""Every message class that comes back as itself, by its `kind`."""
+_NAMES = {cls: kind for kind, cls in KINDS.items()}
+
+
+def encode(message: BaseMessage, *, uid: str | None = None, state: MessageState = "whole") -> NewMessage:
+    """Turn a message into a row. `uid` None takes the message's own id, if it has one.
+
+    A class of somebody's own is stored as the nearest class above it that is known here.
+    """
+    text = content_text(message.content)
+    return NewMessage(
+        kind=kind_of(message),
+        role=role_of(message),
+        text=answer_text(text) if isinstance(message, AIMessage) else text,
+        payload=payload.dumps(_fields(message)),
+        tokens=tokens_of(message),
+        uid=uid or message.id,
+        state=state,
+    )
+
+
+def decode(stored: StoredMessage) -> BaseMessage | None:
+    """Turn a row back into the message it was; None for one that cannot be read, or of an unknown kind."""
+    cls = KINDS.get(stored.kind)
+    if cls is None or stored.state == "unreadable":
+        return None
+    try:
+        fields = cast("dict[str, object]", payload.loads(stored.payload))
+        return cls(**fields)
+    except (TypeError, ValueError):  # pydantic's ValidationError is a ValueError
+        return None
+
+
+def kind_of(message: BaseMessage) -> str:
+    """Name the nearest known class of a message."""
+    return next(_NAMES[cls] for cls in (*type(message).__mro__, HumanMessage) if cls in _NAMES)
+
+
+def role_of(message: BaseMessage) -> Role:
+    """Name the part a message plays in a policy."""
+    for cls, role in _ROLES.items():
+        if isinstance(message, cls):
+            return role
+    return "other"
+
+
+def tokens_of(message: BaseMessage) -> int:
+    """Count a message in budget tokens: what count_tokens_approximately says of it alone."""
+    calls = message.tool_calls if isinstance(message, AIMessage) else ()
+    return count_message_tokens(
+        role=openai_role(message),
+        content=message.content,
+        name=message.name,
+        tool_calls=calls,
+        tool_call_id=message.tool_call_id if isinstance(message, ToolMessage) else None,
+    )
+
+
+def openai_role(message: BaseMessage) -> str:
+    """Name a message's role as OpenAI's API does; the counter adds its length."""
+    if isinstance(message, ChatMessage):
+        return message.role
+    if isinstance(message, SystemMessage):
+        return str(message.additional_kwargs.get("__openai_role__", "system"))
+    for cls, role in _OPENAI_ROLES.items():
+        if isinstance(message, cls):
+            return role
+    return message.type
+
+
+def _fields(message: BaseMessage) -> Mapping[str, object]:
+    """Collect the fields that differ from their class's default; `content` always, and extra ones too."""
+    fields: dict[str, object] = {"content": message.content}
+    for name, field in type(message).model_fields.items():
+        value = getattr(message, name)
+        if name not in ("content", "type") and (field.is_required() or value != field.get_default(call_default_factory=True)):
+            fields[name] = value
+    fields.update(message.model_extra or {})
+    return fields
+
+
+_ROLES: dict[type[BaseMessage], Role] = {HumanMessage: "human", AIMessage: "ai", ToolMessage: "tool", SystemMessage: "system"}
+_OPENAI_ROLES: dict[type[BaseMessage], str] = {
+    HumanMessage: "user",
+    AIMessage: "assistant",
+    ToolMessage: "tool",
+    FunctionMessage: "function",
+}

@@ -1,0 +1,105 @@
+"""PersistentChatHistory: a conversation's log as LangChain's chat history, the single source of truth.
+
+It refuses to know windows and summaries; `window_builder` and `compactor` do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+
+from memcli.agent.codec import decode, encode
+from memcli.errors import NotFound
+from memcli.memory.pairs import Entry, arrange
+from memcli.records import NewMessage, StoredMessage
+from memcli.store import Store
+
+
+class PersistentChatHistory(BaseChatMessageHistory):
+    """Keep one conversation in the store, losslessly and always valid to replay.
+
+    Every message class is stored, with its calls, arguments, artifacts, usage and metadata, and comes back as it was.
+    A conversation that does not exist yet is begun. Source: PersistentChatHistory of the Enthusiast design, which splits
+    an AI message with several calls and loses arguments and usage; this one does not.
+    """
+
+    def __init__(self, store: Store, conversation_id: str) -> None:
+        self.store = store
+        self.conversation_id = conversation_id
+        try:
+            store.conversations.get(conversation_id)
+        except NotFound:
+            store.conversations.create(id=conversation_id)
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override]
+        """Read the whole history, ids ascending, each AI message followed by the results of its calls in call order.
+
+        Turns that failed or were rewound are left out, and so are rows that cannot be read.
+        """
+        return self._decoded(self.store.messages.oldest_first(self.conversation_id))
+
+    @property
+    def last_message_id(self) -> int | None:
+        """Tell the id of the newest stored message; None when there are none."""
+        return self.store.messages.last_id(self.conversation_id) or None
+
+    def messages_after(self, message_id: int | None) -> list[BaseMessage]:
+        """Read the messages with a larger id, oldest first. None reads all; [] when there are none."""
+        return self._decoded(self.store.messages.oldest_first(self.conversation_id, after=message_id or 0))
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Store messages, all or none, the results of parallel calls behind their AI message in call order.
+
+        A message whose id is stored already with the same content is a retry and adds nothing; with other content it is
+        kept under an id of its own. A human message begins a turn; an answer without calls ends it.
+        """
+        with self.store.transaction():
+            turn_id = self._open_turn()
+            for message in interleaved(messages):
+                if isinstance(message, HumanMessage) or turn_id is None:
+                    turn_id = self._next_turn(turn_id)
+                self._append(message, turn_id)
+                if isinstance(message, AIMessage) and not message.tool_calls:
+                    self.store.turns.close(self.conversation_id, turn_id, "done")
+
+    def clear(self) -> None:
+        """Delete the conversation's messages with everything made from them: turns, summaries, cursors, calls."""
+        self.store.conversations.clear(self.conversation_id)
+
+    def _append(self, message: BaseMessage, turn_id: int) -> None:
+        new = encode(message)
+        stored = self.store.messages.append(self.conversation_id, [new], turn_id=turn_id)[0]
+        attempt = 1
+        while new.uid is not None and stored.payload != new.payload:
+            attempt += 1
+            again: NewMessage = replace(new, uid=f"{new.uid}~{attempt}")
+            stored = self.store.messages.append(self.conversation_id, [again], turn_id=turn_id)[0]
+
+    def _open_turn(self) -> int | None:
+        last = self.store.turns.last(self.conversation_id)
+        return last.id if last is not None and last.status in ("open", "done") else None
+
+    def _next_turn(self, turn_id: int | None) -> int:
+        if turn_id is not None:
+            turn = self.store.turns.get(self.conversation_id, turn_id)
+            if turn.status == "open":
+                self.store.turns.close(self.conversation_id, turn_id, "done")
+        return self.store.turns.start(self.conversation_id).id
+
+    def _decoded(self, rows: Iterable[StoredMessage]) -> list[BaseMessage]:
+        return interleaved([message for row in rows if (message := decode(row)) is not None])
+
+
+def interleaved(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
+    """Put the results of every AI message's calls right behind it, in call order. Nothing is added or left out."""
+    return [messages[place.index] for place in arrange([_entry(item) for item in messages]) if place.kind != "missing"]
+
+
+def _entry(message: BaseMessage) -> Entry:
+    if isinstance(message, AIMessage):
+        return Entry(tuple(call["id"] or "" for call in message.tool_calls))
+    return Entry(answers=message.tool_call_id if isinstance(message, ToolMessage) else None)

@@ -1,0 +1,154 @@
+"""What `memcli context` shows: a Context, and the numbers around it that the store knows.
+
+Taking a picture reads the window's rows and one more, whatever the conversation's length: the tokens of what is out of
+the context come from the conversation's running total by subtraction. It refuses to know how a picture is drawn.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from memcli.memory import running, window
+from memcli.memory.context import Context, Policy, Request
+from memcli.memory.spans import Spans
+from memcli.memory.tokens import estimate_tokens
+from memcli.memory.wire import WireMessage, wire
+from memcli.records import Call, Conversation, Summary
+from memcli.store import Store
+
+FRAME_TOKENS = 5
+"""What a chat template puts around a message: its start, role and end marks and two line ends. Source: ChatML."""
+PARTING = 1.25
+"""Two counts of one prompt that differ by more than this factor are worth a warning."""
+TRUNCATED = 0.6
+"""A reported prompt below this share of its estimate was cut, or served from a cache."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What the messages take that are not in the context word for word, in budget tokens."""
+
+    summarised: int
+    forgotten: int
+    excluded: int
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """One context of one conversation, with what a person needs to judge it."""
+
+    conversation: Conversation
+    context: Context
+    summary: Summary | None
+    """The summary that stands in the context; None without one."""
+    outside: Outside
+    due: running.Due
+    estimated_tokens: int
+    """What a present-day tokenizer would make of the prompt; the context's own numbers are budget units."""
+    reported: Call | None
+    """The last call to a model whose server reported its prompt's count; None when there is none."""
+
+    @property
+    def turns_to_fold(self) -> int:
+        """Count the user's messages until the next fold by interval; 0 when one is due."""
+        return 0 if self.due.reason else max(self.context.policy.compact_every - self.due.humans, 0)
+
+    @property
+    def free_tokens(self) -> int:
+        """Tell what is left of the limit when every part is in."""
+        return max(self.context.limit_tokens - self.context.tokens, 0)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Say where the counts part, and where the prompt would not really fit."""
+        return tuple(_warnings(self))
+
+
+def take(store: Store, conversation: Conversation, policy: Policy) -> Picture:
+    """Build the context the agent would see next, the ongoing turn included, and gather what stands around it.
+
+    Raises ContextOverflow when what must be in it does not fit the limit.
+    """
+    tools = conversation.settings.get("tools_tokens")
+    turn = store.turns.last(conversation.id)
+    ongoing = turn.id if turn is not None and turn.status == "open" else None
+    request = Request(None, ongoing, tools if isinstance(tools, int) else 0)
+    context = window.context(store, conversation, policy, request)
+    summary_id = next((part.summary_id for part in context.parts if part.source == "summary"), None)
+    return Picture(
+        conversation=conversation,
+        context=context,
+        summary=store.summaries.get(conversation.id, summary_id) if summary_id else None,
+        outside=_outside(store, conversation, context),
+        due=running.due(store, conversation, policy, request, seen=context),
+        estimated_tokens=prompt_estimate(context),
+        reported=_reported(store, conversation.id),
+    )
+
+
+def prompt_estimate(context: Context) -> int:
+    """Estimate what a tokenizer makes of the prompt: every message's text, calls and frame, and the tools' schemas."""
+    tools = sum(part.tokens for part in context.parts if part.source == "tools")
+    return tools + sum(FRAME_TOKENS + estimate_tokens(_said(message)) for message in wire(context))
+
+
+def _said(message: WireMessage) -> str:
+    calls = [
+        f"{call.name}{json.dumps(dict(call.args), ensure_ascii=False, default=str)}" for call in message.tool_calls
+    ]
+    return "\n".join([message.content, *calls])
+
+
+def _outside(store: Store, conversation: Conversation, context: Context) -> Outside:
+    """Add up what is out of the context: the smaller of two sets is read, the other is what remains of the total."""
+    ledger = context.ledger
+    excluded = _tokens_of_rows(store, conversation.id, ledger.excluded)
+    inside = sum(part.message.tokens for part in context.parts if part.message is not None)
+    rest = conversation.tokens - excluded - inside
+    if not ledger.forgotten or not ledger.summarised:
+        return Outside(rest if ledger.summarised else 0, rest if ledger.forgotten else 0, excluded)
+    smaller = min(ledger.forgotten, ledger.summarised, key=lambda spans: spans.count)
+    tokens = store.messages.token_sum(conversation.id, smaller)
+    if smaller is ledger.forgotten:
+        return Outside(rest - tokens, tokens, excluded)
+    return Outside(tokens, rest - tokens, excluded)
+
+
+def _tokens_of_rows(store: Store, conversation_id: str, spans: Spans) -> int:
+    return sum(
+        message.tokens
+        for first, last in spans
+        for message in store.messages.newest_first(conversation_id, up_to=last, down_to=first, excluded=True)
+    )
+
+
+def _reported(store: Store, conversation_id: str) -> Call | None:
+    calls = store.calls.newest_first(conversation_id, purpose="chat", limit=1)
+    return calls[0] if calls and calls[0].input_tokens is not None else None
+
+
+def _warnings(picture: Picture) -> list[str]:
+    budget, estimate = picture.context.prompt_tokens, picture.estimated_tokens
+    room = picture.context.limit_tokens - picture.context.policy.output_reserve
+    found: list[str] = []
+    if estimate > room:
+        found.append(
+            f"a tokenizer would make about {estimate:,} tokens of this prompt and {room:,} fit: lower --max-tokens"
+        )
+    elif estimate > budget * PARTING:
+        found.append(f"a tokenizer would make about {estimate:,} tokens of this prompt; the budget counts {budget:,}")
+    call = picture.reported
+    if call is not None and call.input_tokens is not None and call.estimated_tokens > 0:
+        share = call.input_tokens / call.estimated_tokens
+        if share < TRUNCATED:
+            found.append(
+                f"on call {call.id} the server counted {call.input_tokens:,} prompt tokens and we sent about"
+                f" {call.estimated_tokens:,}: it may have cut the prompt"
+            )
+        elif share > PARTING:
+            found.append(
+                f"on call {call.id} the server counted {call.input_tokens:,} prompt tokens and we expected"
+                f" {call.estimated_tokens:,}"
+            )
+    return found

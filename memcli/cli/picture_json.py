@@ -1,0 +1,88 @@
+"""A picture as a JSON document: the numbers `memcli context` shows, under stable names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from memcli.cli.picture import Picture
+from memcli.memory.context import Part
+from memcli.memory.spans import Spans
+
+ESTIMATE_METHOD = "by script"
+"""How `estimate` was come by: runs of characters weighed by their script, see memory/tokens."""
+
+
+def picture_json(picture: Picture) -> Mapping[str, object]:
+    """Describe a picture as a document: the same numbers as the picture, under stable names."""
+    seen, ledger = picture.context, picture.context.ledger
+    return {
+        "conversation": seen.conversation_id,
+        "name": picture.conversation.name,
+        "memory": seen.memory,
+        "limit_tokens": seen.limit_tokens,
+        "max_tokens": seen.policy.max_tokens,
+        "parts": [_part_json(part) for part in seen.parts],
+        "tokens": seen.tokens,
+        "free_tokens": picture.free_tokens,
+        "messages": {
+            "total": ledger.total,
+            "verbatim": ledger.verbatim.count,
+            "clipped": ledger.clipped.count,
+            "summarised": ledger.summarised.count,
+            "forgotten": ledger.forgotten.count,
+            "excluded": ledger.excluded.count,
+        },
+        "verbatim": _pairs(ledger.verbatim),
+        "clipped": _pairs(ledger.clipped),
+        "summarised": _pairs(ledger.summarised),
+        "forgotten": _pairs(ledger.forgotten),
+        "excluded": _pairs(ledger.excluded),
+        "out_of_context_tokens": {
+            "summarised": picture.outside.summarised,
+            "forgotten": picture.outside.forgotten,
+            "excluded": picture.outside.excluded,
+        },
+        "estimate": {"tokens": picture.estimated_tokens, "method": ESTIMATE_METHOD},
+        "reported": _reported_json(picture),
+        "next_fold": {
+            "reason": picture.due.reason,
+            "user_messages_left": picture.turns_to_fold,
+            "first_message_id": picture.due.first_message_id,
+            "last_message_id": picture.due.last_message_id,
+        },
+        "departures": list(seen.departures),
+        "warnings": list(picture.warnings),
+    }
+
+
+def _part_json(part: Part) -> Mapping[str, object]:
+    return {
+        "source": part.source,
+        "first_message_id": part.first_message_id,
+        "last_message_id": part.last_message_id,
+        "tokens": part.tokens,
+        "state": part.state,
+        "why": part.why,
+        "role": part.message.role if part.message is not None else None,
+        "summary": part.summary_id,
+        "text": part.text,
+    }
+
+
+def _pairs(spans: Spans) -> list[list[int]]:
+    return [[first, last] for first, last in spans]
+
+
+def _reported_json(picture: Picture) -> Mapping[str, object] | None:
+    call = picture.reported
+    if call is None:
+        return None
+    return {
+        "call": call.id,
+        "model": call.model,
+        "limit_tokens": call.limit_tokens,
+        "estimated_tokens": call.estimated_tokens,
+        "input_tokens": call.input_tokens,
+        "output_tokens": call.output_tokens,
+        "started_at": call.started_at,
+    }

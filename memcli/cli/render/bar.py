@@ -1,0 +1,78 @@
+"""A bar of the context's limit by part, and its legend. The cells add up to the bar, the numbers to the limit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.padding import Padding
+from rich.text import Text
+
+from memcli.cli.render.palette import SEGMENT_OF, SWATCHES, Swatch
+from memcli.memory.context import Context
+
+MOST_CELLS = 100
+"""A wider bar tells nothing more."""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitBar:
+    """The bar of one context, as wide as the terminal lets it be."""
+
+    context: Context
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw the bar and its legend; letters tell the parts apart where there is no colour."""
+        sizes = segment_tokens(self.context)
+        present = [swatch for swatch in SWATCHES if sizes.get(swatch.name)]
+        cells = share_out([sizes[swatch.name] for swatch in present], min(options.max_width - 2, MOST_CELLS))
+        has_colour = console.color_system is not None
+        bar = Text(no_wrap=True)
+        for swatch, width in zip(present, cells, strict=True):
+            bar.append((swatch.fill if has_colour else swatch.letter) * width, swatch.style)
+        yield Padding(bar, (0, 1))
+        yield Padding(_legend(present, sizes, self.context.limit_tokens, has_colour=has_colour), (0, 1))
+
+
+def segment_tokens(context: Context) -> Mapping[str, int]:
+    """Add a context's parts up by segment, `free` included: together they are the limit."""
+    sizes: dict[str, int] = {}
+    for part in context.parts:
+        name = SEGMENT_OF[part.source]
+        sizes[name] = sizes.get(name, 0) + part.tokens
+    sizes["free"] = max(context.limit_tokens - context.tokens, 0)
+    return sizes
+
+
+def share_out(sizes: Sequence[int], cells: int) -> list[int]:
+    """Divide cells in proportion to the sizes: they add up, and nothing that is there gets none while there is room."""
+    total = sum(sizes)
+    if not sizes or total <= 0:
+        return [0] * len(sizes)
+    least = 1 if len(sizes) <= cells else 0
+    given = [max(least if size else 0, size * cells // total) for size in sizes]
+    by_remainder = sorted(range(len(sizes)), key=lambda index: -(sizes[index] * cells % total))
+    for index in by_remainder * cells:
+        if sum(given) >= cells:
+            break
+        given[index] += 1
+    while sum(given) > cells:
+        given[given.index(max(given))] -= 1
+    return given
+
+
+def _legend(present: Sequence[Swatch], sizes: Mapping[str, int], limit: int, *, has_colour: bool) -> Text:
+    """Write the numbers as the sum they are. Each entry stays whole when the line wraps."""
+    legend = Text()
+    for index, swatch in enumerate(present):
+        if index:
+            legend.append(" + ", "dim")
+        mark = "■" if has_colour and swatch.fill == "█" else swatch.fill if has_colour else swatch.letter
+        legend.append(mark, swatch.style)
+        legend.append(f"\u00a0{swatch.name}\u00a0")
+        legend.append(f"{sizes[swatch.name]:,}", "bold")
+    legend.append(" = ", "dim")
+    legend.append("limit\u00a0")
+    legend.append(f"{limit:,}", "bold")
+    return legend

@@ -1,0 +1,91 @@
+"""The picture of a context: its parts, the limit's bar, where every message is, and the summary beside the window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from memcli.cli.cleaning import clean_line
+from memcli.cli.picture import Picture
+from memcli.cli.render.bar import LimitBar
+from memcli.cli.render.ledger import ledger_table
+from memcli.cli.render.palette import Detail, counted, span
+from memcli.cli.render.parts import parts_table
+from memcli.cli.render.sides import Sides, plain_sides
+
+MOST_COLUMNS = 132
+"""A wider picture is harder to read, not easier."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextView:
+    """The picture as it is shown, as wide as the terminal lets it be."""
+
+    picture: Picture
+    detail: Detail = "brief"
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Draw every section, a blank line between two."""
+        is_full = self.detail != "brief"
+        is_plain = self.detail == "plain"
+        sections: list[RenderableType] = [
+            heading(self.picture),
+            parts_table(self.picture.context, detail=self.detail),
+            LimitBar(self.picture.context),
+            ledger_table(self.picture, full=is_full),
+            plain_sides(self.picture) if is_plain else Sides(self.picture, full=is_full),
+            notes(self.picture),
+        ]
+        width = options.max_width if is_plain else min(options.max_width, MOST_COLUMNS)
+        for index, section in enumerate(sections):
+            if index:
+                yield Text("")
+            yield from console.render(section, options.update(width=width))
+
+
+def heading(picture: Picture) -> Text:
+    """Name the conversation and the moment."""
+    conversation, context = picture.conversation, picture.context
+    name = clean_line(conversation.name or "") or conversation.id[:8]
+    facts = [f"what the agent sees next · memory {context.memory}"]
+    if conversation.model:
+        facts.append(clean_line(conversation.model))
+    stored = f"{counted(conversation.last_message_id, 'message')}, {counted(conversation.tokens, 'token')} stored"
+    return Text.assemble((name, "bold"), (f"  {' · '.join([*facts, stored])}", "dim"))
+
+
+def notes(picture: Picture) -> Padding:
+    """Say when the next fold is due, how the counts compare, and where the design was departed from."""
+    table = Table.grid(padding=(0, 1))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    table.add_row(Text("next fold:"), fold_words(picture))
+    table.add_row(Text("counts:"), _counts(picture))
+    for departure in picture.context.departures:
+        table.add_row(Text("departure:", "yellow"), Text(departure))
+    for warning in picture.warnings:
+        table.add_row(Text("warning:", "bold yellow"), Text(warning))
+    return Padding(table, (0, 1))
+
+
+def fold_words(picture: Picture) -> Text:
+    """Say when the next fold is due, in words."""
+    due = picture.due
+    if due.reason:
+        what = span(due.first_message_id, due.last_message_id)
+        return Text.assemble(("due now", "bold yellow"), f": {due.reason}; `memcli compact` folds {what}")
+    left = counted(picture.turns_to_fold, "more message")
+    overflow = ", or when uncovered messages leave the window" if picture.context.policy.compact_on_overflow else ""
+    return Text(f"{left} from you until the next fold{overflow}")
+
+
+def _counts(picture: Picture) -> Text:
+    budget, call = picture.context.prompt_tokens, picture.reported
+    said = f"{counted(budget, 'token')} by the budget's measure, about {picture.estimated_tokens:,} by a tokenizer's"
+    if call is None or call.input_tokens is None:
+        return Text.assemble(said, ("; no model has reported a count yet", "dim"))
+    return Text.assemble(said, f"; call {call.id} to {clean_line(call.model)} reported {call.input_tokens:,}")

@@ -1,0 +1,98 @@
+"""Conversations as a table, messages and search hits as text. All text comes in untrusted and is cleaned here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+
+from rich.table import Table
+from rich.text import Text
+
+from memcli.cli.cleaning import clean, clean_line
+from memcli.cli.render.words import ROLE_STYLES, STATE_STYLES, short_id, when
+from memcli.records import Conversation, Hit, MessageState, Role, StoredMessage, ToolCall
+
+_STATES: dict[MessageState, str] = {
+    "partial": "partial: it was cut off",
+    "failed": "failed: outside every context",
+    "rewound": "rewound: outside every context",
+    "unreadable": "unreadable: the row is damaged; kept, never sent",
+}
+
+
+def conversations_table(conversations: Iterable[Conversation]) -> Table:
+    """Lay out conversations, one a row, in the order given."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table.add_column("id", no_wrap=True, style="cyan", min_width=8)
+    table.add_column("name", no_wrap=True, overflow="ellipsis", min_width=8)
+    table.add_column("model", no_wrap=True, overflow="ellipsis", min_width=6)
+    table.add_column("memory", no_wrap=True)
+    for heading in ("turns", "messages", "tokens"):
+        table.add_column(heading, no_wrap=True, justify="right", min_width=len(heading))
+    table.add_column("updated", no_wrap=True, style="dim", min_width=16)
+    for item in conversations:
+        table.add_row(
+            short_id(item),
+            Text(clean_line(item.name)) if item.name else Text("–", "dim"),
+            Text(clean_line(item.model)) if item.model else Text("–", "dim"),
+            Text(item.memory),
+            f"{item.turns:,}",
+            f"{item.last_message_id:,}",
+            f"{item.tokens:,}",
+            when(item.updated_at),
+        )
+    return table
+
+
+def message_text(message: StoredMessage) -> Text:
+    """Write one message: a line that says which, its text, and what it asked tools to do."""
+    shown = _head(message.id, message.role, message.state)
+    turn = f"turn {message.turn_id}  " if message.turn_id is not None else ""
+    shown.append(f"  {turn}{message.tokens:,} tokens  {when(message.created_at)}\n", "dim")
+    if message.state in _STATES:
+        shown.append(f"[{_STATES[message.state]}]\n", STATE_STYLES[message.state])
+    text = clean(message.text).rstrip()
+    if text:
+        shown.append(f"{text}\n")
+    for call in message.tool_calls:
+        shown.append_text(_call(call))
+    return shown
+
+
+def hit_text(hit: Hit, terms: Sequence[str], conversation: Conversation | None = None) -> Text:
+    """Write one search hit on a line of its own under its head, the terms found in it marked.
+
+    With `conversation` the head also names it.
+    """
+    shown = Text()
+    if conversation is not None:
+        shown.append(short_id(conversation), "cyan")
+        shown.append(f" {clean_line(conversation.name)} " if conversation.name else " ")
+    shown.append_text(_head(hit.message_id, hit.role, "whole"))
+    shown.append(f"  {when(hit.created_at)}\n", "dim")
+    shown.append_text(_marked(clean_line(hit.snippet), terms))
+    shown.append("\n")
+    return shown
+
+
+def _head(id: int, role: Role, state: MessageState) -> Text:
+    excluded = state in ("failed", "rewound", "unreadable")
+    return Text.assemble((f"#{id}", "dim strike" if excluded else "bold"), " ", (role, ROLE_STYLES.get(role, "bold")))
+
+
+def _call(call: ToolCall) -> Text:
+    args = ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in call.args.items())
+    return Text.assemble(("→ ", "dim"), (clean_line(call.name), "magenta"), clean_line(f"({args})"), "\n")
+
+
+def _marked(line: str, terms: Sequence[str]) -> Text:
+    shown = Text(line)
+    low = line.lower()
+    if len(low) != len(line):  # a letter that lowers to two would shift every mark behind it
+        return shown
+    for term in filter(None, (clean_line(term).lower() for term in terms)):
+        start = low.find(term)
+        while start >= 0:
+            shown.stylize("bold reverse", start, start + len(term))
+            start = low.find(term, start + len(term))
+    return shown

@@ -1,0 +1,77 @@
+"""The colours and marks of a context's parts, and how ids and counts are written, on dark and on light."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from memcli.memory.context import Source
+from memcli.memory.spans import Spans
+
+Detail = Literal["brief", "full", "plain"]
+"""`brief` fits a screen, `full` leaves nothing out, `plain` leaves nothing out and wraps nothing: for pipes."""
+MOST_SPANS = 4
+"""Spans named in a line before the rest is counted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Swatch:
+    """How one kind of part looks in a bar and its legend."""
+
+    name: str
+    style: str
+    fill: str
+    """What fills its share of the bar in colour."""
+    letter: str
+    """What fills it where there is no colour."""
+
+
+SWATCHES: tuple[Swatch, ...] = (
+    Swatch("system", "blue", "█", "s"),
+    Swatch("tools", "magenta", "█", "t"),
+    Swatch("summary", "yellow", "█", "m"),
+    Swatch("values", "red", "█", "v"),
+    Swatch("plan", "bright_magenta", "█", "p"),
+    Swatch("window", "green", "█", "w"),
+    Swatch("new", "cyan", "█", "n"),
+    Swatch("free", "dim", "░", "."),
+    Swatch("reserve", "dim", "▒", "r"),
+)
+"""In the order they stand in the bar."""
+
+SEGMENT_OF: Mapping[Source, str] = {
+    "system": "system",
+    "tools": "tools",
+    "summary": "summary",
+    "compaction": "summary",
+    "turn_summary": "summary",
+    "values": "values",
+    "plan": "plan",
+    "pin": "plan",
+    "message": "window",
+    "new": "new",
+    "reserve": "reserve",
+}
+STYLE_OF: Mapping[str, str] = {swatch.name: swatch.style for swatch in SWATCHES}
+ROLE_NAMES: Mapping[str, str] = {"human": "user", "ai": "assistant"}
+
+
+def span(first: int | None, last: int | None) -> str:
+    """Write a span of message ids: `#12–#31`, `#12`, or `–` for none."""
+    if first is None:
+        return "–"
+    return f"#{first}" if last is None or last == first else f"#{first}–#{last}"
+
+
+def spans(ids: Spans, *, most: int | None = MOST_SPANS) -> str:
+    """Write a set of message ids; beyond `most` spans the rest is counted. None names them all."""
+    pairs = list(ids)
+    named = pairs if most is None else pairs[:most]
+    more = [f"and {len(pairs) - len(named)} more spans"] if len(pairs) > len(named) else []
+    return ", ".join([*(span(first, last) for first, last in named), *more])
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a count with its noun: `1 message`, `1,204 tokens`."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

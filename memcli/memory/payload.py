@@ -1,0 +1,180 @@
+"""Strict, ASCII-escaped JSON for values that JSON cannot hold: each becomes a tagged object and comes back as it was.
+
+    NaN, ±inf, huge integers, bytes, dates, times, Decimal, UUID, complex, set, frozenset, tuple, dicts with other keys
+
+What has no exact form (an arbitrary object, a cycle) becomes a visible substitution: its type and its repr. Nothing is
+ever refused: a message must not be lost because something odd hangs on it. It refuses to know LangChain.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from math import isfinite
+from uuid import UUID
+
+TAG = "__memcli__"
+DEEPEST = 200
+"""Levels of lists and objects kept; what lies deeper becomes its repr, so that no reader runs out of stack."""
+LONGEST_REPR = 2000
+MOST_DIGITS = 4000
+"""CPython refuses to read integers of over 4,300 digits (sys.int_info.default_max_str_digits)."""
+
+
+def dumps(value: object) -> str:
+    """Write any value as strict JSON on one line. Never raises."""
+    return json.dumps(pack(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+
+
+def loads(text: str) -> object:
+    """Read what dumps wrote. Raises ValueError when it is not JSON."""
+    return unpack(json.loads(text))
+
+
+def pack(value: object, depth: int = 0) -> object:
+    """Turn any value into what strict JSON holds."""
+    if value is None or value is True or value is False or type(value) is str:
+        return value
+    if depth > DEEPEST:
+        return _substitute(value)
+    packer = _PACKERS.get(type(value))
+    if packer is not None:
+        return packer(value, depth + 1)
+    for kind, other in _BASES:
+        if isinstance(value, kind):
+            return other(value, depth + 1)
+    return _substitute(value)
+
+
+def unpack(value: object) -> object:
+    """Turn what strict JSON held back into the value. A tag from a newer version stays as it is, visibly."""
+    if isinstance(value, list):
+        return [unpack(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    reader = _READERS.get(str(value[TAG])) if TAG in value else None
+    if reader is None or "value" not in value:
+        return {key: unpack(item) for key, item in value.items()}
+    try:
+        return reader(value["value"])
+    except (TypeError, ValueError, ArithmeticError):
+        return value
+
+
+def _tagged(kind: str, value: object) -> dict[str, object]:
+    return {TAG: kind, "value": value}
+
+
+def _substitute(value: object) -> dict[str, object]:
+    try:
+        shown = repr(value)[:LONGEST_REPR]
+    except Exception as err:  # noqa: BLE001 - anybody's __repr__; a message must not be lost because of it
+        shown = f"<repr failed: {type(err).__name__}>"
+    return _tagged("repr", {"type": f"{type(value).__module__}.{type(value).__qualname__}", "repr": shown})
+
+
+def _pack_int(value: object, _: int) -> object:
+    assert isinstance(value, int)
+    return _tagged("int", hex(value)) if value.bit_length() > 3 * MOST_DIGITS else value
+
+
+def _pack_float(value: object, _: int) -> object:
+    assert isinstance(value, float)
+    return value if isfinite(value) else _tagged("float", str(value))
+
+
+def _pack_list(value: object, depth: int) -> object:
+    assert isinstance(value, list)
+    return [pack(item, depth) for item in value]
+
+
+def _pack_dict(value: object, depth: int) -> object:
+    assert isinstance(value, Mapping)
+    if all(type(key) is str for key in value) and TAG not in value:
+        return {key: pack(item, depth) for key, item in value.items()}
+    return _tagged("dict", [[pack(key, depth), pack(item, depth)] for key, item in value.items()])
+
+
+def _pack_items(kind: str) -> Callable[[object, int], object]:
+    def packer(value: object, depth: int) -> object:
+        assert isinstance(value, tuple | set | frozenset)
+        items = value if isinstance(value, tuple) else sorted(value, key=repr)
+        return _tagged(kind, [pack(item, depth) for item in items])
+
+    return packer
+
+
+def _pack_text(kind: str, write: Callable[..., str]) -> Callable[[object, int], object]:
+    def packer(value: object, _: int) -> object:
+        return _tagged(kind, write(value))
+
+    return packer
+
+
+def _write_bytes(value: bytes) -> str:
+    return b64encode(value).decode("ascii")
+
+
+def _write_delta(value: timedelta) -> str:
+    return f"{value.days} {value.seconds} {value.microseconds}"
+
+
+def _read_delta(text: str) -> timedelta:
+    days, seconds, microseconds = (int(piece) for piece in text.split())
+    return timedelta(days, seconds, microseconds)
+
+
+def _read_pairs(pairs: list[list[object]]) -> dict[object, object]:
+    return {unpack(key): unpack(item) for key, item in pairs}
+
+
+def _read_int(text: str) -> int:
+    return int(text, 16) if text.startswith(("0x", "-0x")) else int(Decimal(text))
+
+
+_PACKERS: dict[type, Callable[[object, int], object]] = {
+    int: _pack_int,
+    float: _pack_float,
+    list: _pack_list,
+    dict: _pack_dict,
+    tuple: _pack_items("tuple"),
+    set: _pack_items("set"),
+    frozenset: _pack_items("frozenset"),
+    bytes: _pack_text("bytes", _write_bytes),
+    bytearray: _pack_text("bytearray", _write_bytes),
+    datetime: _pack_text("datetime", datetime.isoformat),
+    date: _pack_text("date", date.isoformat),
+    time: _pack_text("time", time.isoformat),
+    timedelta: _pack_text("timedelta", _write_delta),
+    Decimal: _pack_text("decimal", str),
+    UUID: _pack_text("uuid", str),
+    complex: _pack_text("complex", str),
+}
+_BASES: tuple[tuple[type, Callable[[object, int], object]], ...] = (
+    (Enum, lambda value, depth: pack(getattr(value, "value", None), depth)),
+    (str, lambda value, depth: str.__str__(value)),  # type: ignore[arg-type]
+    (int, lambda value, depth: _pack_int(int(value), depth)),  # type: ignore[call-overload]
+    (float, lambda value, depth: _pack_float(float(value), depth)),  # type: ignore[arg-type]
+    (Mapping, _pack_dict),
+)
+_READERS: dict[str, Callable[..., object]] = {
+    "float": float,
+    "int": _read_int,
+    "tuple": lambda items: tuple(unpack(item) for item in items),
+    "set": lambda items: {unpack(item) for item in items},
+    "frozenset": lambda items: frozenset(unpack(item) for item in items),
+    "dict": _read_pairs,
+    "bytes": b64decode,
+    "bytearray": lambda text: bytearray(b64decode(text)),
+    "datetime": datetime.fromisoformat,
+    "date": date.fromisoformat,
+    "time": time.fromisoformat,
+    "timedelta": _read_delta,
+    "decimal": Decimal,
+    "uuid": UUID,
+    "complex": complex,
+}

@@ -1,0 +1,113 @@
+"""What `doctor` checks inside the store, and what it can mend without losing a byte. It refuses to know LangChain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memcli.records import Problem
+from memcli.store import rows
+from memcli.store.engine import Engine
+
+
+class Check:
+    """Check one store, and mend what can be mended."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def __call__(self) -> list[Problem]:
+        """List every problem, the file's own first; [] when the store is sound."""
+        file = list(self._file())
+        if file:
+            return file
+        return [*self._ids(), *self._counters(), *self._readable(), *self._heads(), *self._search()]
+
+    def mend(self, problem: Problem) -> None:
+        """Do what the problem's `fix` says."""
+        mender = {"counters": self._recount, "search": self._reindex, "head": self._drop_head, "message": self._quarantine}
+        action = mender.get(problem.where)
+        if action is not None and problem.fix:
+            with self._engine.write():
+                action(problem)
+
+    def _file(self) -> Iterator[Problem]:
+        for row in self._engine.rows("pragma quick_check(5)"):
+            if row[0] != "ok":
+                yield Problem("file", f"the file is damaged: {row[0]}")
+        for row in self._engine.rows("pragma foreign_key_check"):
+            yield Problem("file", f"a row of {row[0]} refers to a row of {row[2]} that is not there")
+
+    def _ids(self) -> Iterator[Problem]:
+        sql = (
+            "select conversation_id, count(*) as n, min(id) as low, max(id) as high from messages group by conversation_id"
+            " having n <> high or low <> 1"
+        )
+        for row in self._engine.rows(sql):
+            yield Problem(
+                "ids", f"{row['n']} messages are numbered up to #{row['high']}", conversation_id=row["conversation_id"]
+            )
+
+    def _counters(self) -> Iterator[Problem]:
+        sql = (
+            "select c.id from conversations c where c.last_message_id <> (select coalesce(max(id), 0) from messages"
+            " where conversation_id = c.id) or c.tokens <> (select coalesce(sum(tokens), 0) from messages"
+            " where conversation_id = c.id) or c.turns <> (select coalesce(max(id), 0) from turns"
+            " where conversation_id = c.id)"
+        )
+        for row in self._engine.rows(sql):
+            yield Problem("counters", "its counters disagree with its rows", "count again", row["id"])
+
+    def _readable(self) -> Iterator[Problem]:
+        sql = "select conversation_id, id, role, payload from messages where state <> 'unreadable'"
+        for row in self._engine.iterate(sql):
+            if not rows.is_readable(row["payload"], row["role"]):
+                yield Problem(
+                    "message", f"message #{row['id']} cannot be read", "set it apart; the row stays as it is",
+                    row["conversation_id"], {"id": row["id"]},
+                )  # fmt: skip
+
+    def _heads(self) -> Iterator[Problem]:
+        sql = (
+            "select h.conversation_id, h.kind, h.summary_id, s.last_message_id, c.last_message_id as last from heads h"
+            " join conversations c on c.id = h.conversation_id left join summaries s"
+            " on s.conversation_id = h.conversation_id and s.id = h.summary_id and s.kind = h.kind"
+            " where s.id is null or s.last_message_id > c.last_message_id"
+        )
+        for row in self._engine.rows(sql):
+            yield Problem(
+                "head", f"the {row['kind']} summary in force, s{row['summary_id']}, covers messages that are not there",
+                "put no summary in force; none is deleted", row["conversation_id"], {"kind": row["kind"]},
+            )  # fmt: skip
+
+    def _search(self) -> Iterator[Problem]:
+        sql = (
+            "select (select count(*) from messages where rowid <= (select indexed from search_state))"
+            " - (select count(*) from messages_text_docsize) as n"
+        )
+        row = self._engine.row(sql)
+        if row and row["n"]:
+            yield Problem("search", f"the search index is off by {abs(row['n'])} messages", "build it again")
+
+    def _recount(self, problem: Problem) -> None:
+        self._engine.execute(
+            "update conversations set last_message_id = (select coalesce(max(id), 0) from messages where conversation_id = ?1),"
+            " tokens = (select coalesce(sum(tokens), 0) from messages where conversation_id = ?1),"
+            " turns = (select coalesce(max(id), 0) from turns where conversation_id = ?1) where id = ?1",
+            (problem.conversation_id,),
+        )
+
+    def _reindex(self, problem: Problem) -> None:
+        self._engine.execute("insert into messages_text(messages_text) values ('rebuild')")
+        self._engine.execute("update search_state set indexed = (select coalesce(max(rowid), 0) from messages)")
+
+    def _drop_head(self, problem: Problem) -> None:
+        self._engine.execute(
+            "delete from heads where conversation_id = ? and kind = ?",
+            (problem.conversation_id, str(problem.detail["kind"])),
+        )
+
+    def _quarantine(self, problem: Problem) -> None:
+        self._engine.execute(
+            "update messages set state = 'unreadable' where conversation_id = ? and id = ?",
+            (problem.conversation_id, int(str(problem.detail["id"]))),
+        )

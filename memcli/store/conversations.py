@@ -1,0 +1,207 @@
+"""Verbs on conversations: create, find, list, change, fork. It refuses to know what a memory model does."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from datetime import datetime
+
+from memcli.errors import AmbiguousName, NotFound, UsageError
+from memcli.records import Conversation, MemoryModel
+from memcli.store import rows
+from memcli.store.engine import Engine, Value
+
+LAST = "last"
+"""The reference that means the conversation changed most recently."""
+MOST_CANDIDATES = 8
+"""Candidates named when a reference is ambiguous."""
+
+
+class Conversations:
+    """The conversations of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def create(
+        self,
+        *,
+        name: str | None = None,
+        model: str | None = None,
+        system_prompt: str | None = None,
+        memory: MemoryModel = "window",
+        settings: Mapping[str, object] | None = None,
+        parent_id: str | None = None,
+        source: str | None = None,
+        created_at: datetime | None = None,
+        id: str | None = None,
+    ) -> Conversation:
+        """Begin a conversation. `id` None makes a random one; raises UsageError when an id or source is taken."""
+        identity = id or secrets.token_hex(16)
+        moment = rows.stamp(created_at)
+        with self._engine.write():
+            if self._engine.row("select 1 from conversations where id = ? or source = ?", (identity, source)):
+                raise UsageError(f"conversation {identity!r} is already there", "choose another id")
+            self._engine.execute(
+                "insert into conversations(id, name, model, system_prompt, memory, settings, parent_id, source,"
+                " created_at, updated_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (identity, name, model, system_prompt, memory, json.dumps(dict(settings or {})), parent_id, source)
+                + (moment, moment),
+            )
+        return self.get(identity)
+
+    def get(self, id: str) -> Conversation:
+        """Read one conversation by its whole id. Raises NotFound."""
+        row = self._engine.row("select * from conversations where id = ?", (id,))
+        if row is None:
+            raise NotFound(f"no conversation has the id {id!r}", "run `memcli history` to list conversations")
+        return rows.conversation(row)
+
+    def find(self, reference: str = LAST) -> Conversation:
+        """Resolve an id, a unique prefix of one, a name, or `last`.
+
+        An exact id wins over a name, a name over a prefix. Raises NotFound (with the closest name) or AmbiguousName
+        (listing the candidates).
+        """
+        if reference == LAST:
+            return self._last()
+        for clause in ("id = ?", "name = ?"):
+            found = self._engine.rows(f"select * from conversations where {clause} order by updated_at desc", (reference,))
+            if found:
+                return _only([rows.conversation(row) for row in found], reference)
+        low = reference.lower()
+        found = []
+        if low and all(letter in "0123456789abcdef-" for letter in low):
+            found = self._engine.rows(
+                "select * from conversations where id >= ? and id < ? order by updated_at desc", (low, low + "~")
+            )
+        if not found:
+            raise self._not_found(reference)
+        return _only([rows.conversation(row) for row in found], reference)
+
+    def by_source(self, source: str) -> Conversation | None:
+        """Find the conversation imported from this source; None when there is none."""
+        row = self._engine.row("select * from conversations where source = ?", (source,))
+        return rows.conversation(row) if row else None
+
+    def list(
+        self, *, limit: int | None = None, since: datetime | None = None, parent_id: str | None = None
+    ) -> list[Conversation]:
+        """List conversations, the most recently changed first. `since` and `parent_id` narrow the list; [] when none."""
+        clauses, values = ["1"], list[Value]()
+        if since is not None:
+            clauses.append("updated_at >= ?")
+            values.append(rows.stamp(since))
+        if parent_id is not None:
+            clauses.append("parent_id = ?")
+            values.append(parent_id)
+        values.append(-1 if limit is None else limit)
+        sql = f"select * from conversations where {' and '.join(clauses)} order by updated_at desc, rowid desc limit ?"
+        return [rows.conversation(row) for row in self._engine.rows(sql, values)]
+
+    def rename(self, id: str, name: str | None) -> None:
+        """Give a conversation a name; None takes it away."""
+        self._set(id, "name", name)
+
+    def set_model(self, id: str, model: str | None) -> None:
+        """Note the model a conversation is held with."""
+        self._set(id, "model", model)
+
+    def set_system_prompt(self, id: str, system_prompt: str | None) -> None:
+        """Replace the system prompt; None means a leading system message, if any, or none."""
+        self._set(id, "system_prompt", system_prompt)
+
+    def set_memory(self, id: str, memory: MemoryModel) -> None:
+        """Keep a conversation under another memory model. Nothing that was stored changes."""
+        self._set(id, "memory", memory)
+
+    def set_settings(self, id: str, settings: Mapping[str, object]) -> None:
+        """Replace the settings a conversation overrides."""
+        self._set(id, "settings", json.dumps(dict(settings)))
+
+    def clear(self, id: str) -> None:
+        """Delete a conversation's messages, turns, summaries, heads, calls, plans and pins; ids start at 1 again."""
+        with self._engine.write():
+            for table in ("heads", "summaries", "calls", "pins", "plans", "messages", "turns"):
+                self._engine.execute(f"delete from {table} where conversation_id = ?", (id,))
+            self._engine.execute(  # a freed rowid may be handed out again, and must then be indexed
+                "update search_state set indexed = min(indexed, (select coalesce(max(rowid), 0) from messages))"
+            )
+            self._engine.execute(
+                "update conversations set last_message_id = 0, turns = 0, tokens = 0, updated_at = ? where id = ?",
+                (rows.now(), id),
+            )
+
+    def fork(self, id: str, *, at: int | None = None, name: str | None = None) -> Conversation:
+        """Copy a conversation up to message `at` (None: all of it) into a new one with the same ids.
+
+        Turns and summaries come along as far as they lie before the point; the head becomes the newest ancestor of the
+        parent's head that does. Calls stay with the parent: they record what was seen there.
+        """
+        with self._engine.write():
+            parent = self.get(id)
+            point = parent.last_message_id if at is None else at
+            if not 0 <= point <= parent.last_message_id:
+                raise NotFound(f"{parent.name or parent.id[:8]} has no message #{point}", f"the last is #{parent.last_message_id}")
+            child = self.create(
+                name=name, model=parent.model, system_prompt=parent.system_prompt, memory=parent.memory,
+                settings=parent.settings, parent_id=parent.id,
+            )  # fmt: skip
+            self._engine.execute("update conversations set forked_at = ? where id = ?", (point, child.id))
+            for sql in _FORK:
+                self._engine.execute(sql, {"child": child.id, "parent": parent.id, "point": point})  # type: ignore[arg-type]
+        return self.get(child.id)
+
+    def _set(self, id: str, column: str, value: Value) -> None:
+        with self._engine.write():
+            changed = self._engine.execute(
+                f"update conversations set {column} = ?, updated_at = ? where id = ?", (value, rows.now(), id)
+            )
+            if not changed:
+                raise NotFound(f"no conversation has the id {id!r}", "run `memcli history` to list conversations")
+
+    def _last(self) -> Conversation:
+        found = self.list(limit=1)
+        if not found:
+            raise NotFound("there are no conversations yet", "start one with `memcli chat`")
+        return found[0]
+
+    def _not_found(self, reference: str) -> NotFound:
+        import difflib
+
+        names = [row["name"] for row in self._engine.rows("select distinct name from conversations where name is not null limit 2000")]
+        close = difflib.get_close_matches(reference, names, n=1)
+        guess = f"did you mean {close[0]!r}? " if close else ""
+        return NotFound(f"no conversation matches {reference!r}", f"{guess}run `memcli history` to list conversations")
+
+
+def _only(found: list[Conversation], reference: str) -> Conversation:
+    if len(found) == 1:
+        return found[0]
+    shown = ", ".join(f"{item.id[:12]}{f' ({item.name})' if item.name else ''}" for item in found[:MOST_CANDIDATES])
+    more = f" and {len(found) - MOST_CANDIDATES} more" if len(found) > MOST_CANDIDATES else ""
+    raise AmbiguousName(f"{reference!r} fits {len(found)} conversations", f"use one of {shown}{more}")
+
+
+_FORK = (
+    "insert into turns select :child, id, started_at, ended_at, status from turns where conversation_id = :parent"
+    " and id in (select turn_id from messages where conversation_id = :parent and id <= :point)",
+    "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"
+    " select :child, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload from messages"
+    " where conversation_id = :parent and id <= :point order by id",
+    "insert into summaries select :child, id, kind, parent_id, first_message_id, last_message_id, text, facts, fidelity,"
+    " tokens, model, prompt_version, input_tokens, output_tokens, input_hash, fallback, instructions, created_at"
+    " from summaries where conversation_id = :parent and last_message_id <= :point order by id",
+    "insert into heads"
+    " with recursive line(kind, id) as (select kind, summary_id from heads where conversation_id = :parent union"
+    "  select line.kind, s.parent_id from line join summaries s on s.conversation_id = :parent and s.id = line.id"
+    "  where s.parent_id is not null)"
+    " select :child, line.kind, max(line.id) from line join summaries s on s.conversation_id = :child and s.id = line.id"
+    " group by line.kind",
+    "insert into plans select :child, id, text, created_at from plans where conversation_id = :parent",
+    "insert into pins select :child, message_id, created_at from pins where conversation_id = :parent and message_id <= :point",
+    "update conversations set last_message_id = :point,"
+    " turns = (select coalesce(max(id), 0) from turns where conversation_id = :child),"
+    " tokens = (select coalesce(sum(tokens), 0) from messages where conversation_id = :child) where id = :child",
+)

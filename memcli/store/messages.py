@@ -1,0 +1,163 @@
+"""Verbs on messages, the append-only log: append, read back, mark. It refuses to know what a message means."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator, Sequence
+
+from memcli.errors import NotFound
+from memcli.records import MessageState, NewMessage, StoredMessage
+from memcli.store import rows
+from memcli.store.engine import Engine
+
+_EXCLUDED = "('failed', 'rewound', 'unreadable')"
+_COUNTED = f"state not in {_EXCLUDED}"
+
+
+class Messages:
+    """The messages of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def append(
+        self, conversation_id: str, messages: Sequence[NewMessage], *, turn_id: int | None = None
+    ) -> list[StoredMessage]:
+        """Store messages in order, all or none, and say how each one stands in the log.
+
+        A uid that is already there is a retry: its row is returned as it is and nothing is added. Raises NotFound when
+        there is no such conversation.
+        """
+        with self._engine.write():
+            stored: list[StoredMessage] = []
+            last = added = tokens = 0
+            for message in messages:
+                item, is_new = self._insert(conversation_id, added, turn_id, message)
+                stored.append(item)
+                if is_new:
+                    last, added, tokens = item.id, added + 1, tokens + item.tokens
+            if added:
+                self._engine.execute(
+                    "update conversations set last_message_id = ?, tokens = tokens + ?, updated_at = ? where id = ?",
+                    (last, tokens, rows.now(), conversation_id),
+                )
+            return stored
+
+    def get(self, conversation_id: str, id: int) -> StoredMessage:
+        """Read one message. Raises NotFound."""
+        row = self._engine.row("select * from messages where conversation_id = ? and id = ?", (conversation_id, id))
+        if row is None:
+            raise NotFound(f"there is no message #{id}", "run `memcli history CONVERSATION` to list messages")
+        return rows.message(row)
+
+    def leading_system(self, conversation_id: str) -> StoredMessage | None:
+        """Read the first message if it is a system message; None otherwise."""
+        sql = f"select * from messages where conversation_id = ? and id = 1 and role = 'system' and {_COUNTED}"
+        row = self._engine.row(sql, (conversation_id,))
+        return rows.message(row) if row else None
+
+    def newest_first(
+        self, conversation_id: str, *, up_to: int | None = None, down_to: int = 1, excluded: bool = False
+    ) -> Iterator[StoredMessage]:
+        """Read messages from the newest back, one by one as they are taken.
+
+        `up_to` None begins at the last one. Excluded messages are left out unless asked for. Taking n messages reads n
+        rows, whatever the conversation's length.
+        """
+        sql = (
+            "select * from messages where conversation_id = ? and id between ? and ?"
+            f"{'' if excluded else f' and {_COUNTED}'} order by id desc"
+        )
+        limit = up_to if up_to is not None else _LARGEST
+        for row in self._engine.iterate(sql, (conversation_id, down_to, limit)):
+            yield rows.message(row)
+
+    def oldest_first(
+        self, conversation_id: str, *, after: int = 0, up_to: int | None = None, excluded: bool = False
+    ) -> Iterator[StoredMessage]:
+        """Read messages with a larger id than `after`, one by one as they are taken. Nothing when there are none."""
+        sql = (
+            "select * from messages where conversation_id = ? and id > ? and id <= ?"
+            f"{'' if excluded else f' and {_COUNTED}'} order by id"
+        )
+        limit = up_to if up_to is not None else _LARGEST
+        for row in self._engine.iterate(sql, (conversation_id, after, limit)):
+            yield rows.message(row)
+
+    def of_turn(self, conversation_id: str, turn_id: int, *, excluded: bool = False) -> list[StoredMessage]:
+        """Read one turn's messages, oldest first."""
+        sql = (
+            "select * from messages where conversation_id = ? and turn_id = ?"
+            f"{'' if excluded else f' and {_COUNTED}'} order by id"
+        )
+        return [rows.message(row) for row in self._engine.rows(sql, (conversation_id, turn_id))]
+
+    def last_id(self, conversation_id: str) -> int:
+        """Tell the newest message's id, which is also how many there are; 0 when there are none."""
+        row = self._engine.row("select last_message_id from conversations where id = ?", (conversation_id,))
+        return row["last_message_id"] if row else 0
+
+    def humans_after(self, conversation_id: str, after: int, *, at_most: int, up_to: int | None = None) -> int:
+        """Count the user's messages with a larger id, stopping at `at_most`."""
+        sql = (
+            "select count(*) as n from (select 1 from messages where conversation_id = ? and id > ? and id <= ?"
+            " and role = 'human' and state in ('whole', 'partial') limit ?)"
+        )
+        limit = up_to if up_to is not None else _LARGEST
+        row = self._engine.row(sql, (conversation_id, after, limit, at_most))
+        return row["n"] if row else 0
+
+    def excluded_ids(self, conversation_id: str, *, up_to: int) -> list[int]:
+        """List the ids of messages that stand outside every context, ascending; [] when there are none."""
+        sql = f"select id from messages where conversation_id = ? and id <= ? and state in {_EXCLUDED} order by id"
+        return [row["id"] for row in self._engine.rows(sql, (conversation_id, up_to))]
+
+    def token_sum(self, conversation_id: str, spans: Iterable[tuple[int, int]]) -> int:
+        """Add up the budget tokens of the counted messages in these inclusive spans."""
+        sql = f"select sum(tokens) as n from messages where conversation_id = ? and id between ? and ? and {_COUNTED}"
+        total = 0
+        for first, last in spans:
+            row = self._engine.row(sql, (conversation_id, first, last))
+            total += (row["n"] or 0) if row else 0
+        return total
+
+    def mark(self, conversation_id: str, ids: Sequence[int], state: MessageState) -> None:
+        """Change the state of messages; their content never changes."""
+        with self._engine.write():
+            for id in ids:
+                self._engine.execute(
+                    "update messages set state = ? where conversation_id = ? and id = ?", (state, conversation_id, id)
+                )
+
+    def _insert(
+        self, conversation_id: str, offset: int, turn_id: int | None, message: NewMessage
+    ) -> tuple[StoredMessage, bool]:
+        """Insert one message after the last and `offset` more, or find the row its uid already has."""
+        uid = message.uid or secrets.token_hex(12)
+        created_at = rows.stamp(message.created_at)
+        text = _storable(message.text)
+        row = self._engine.returning(
+            "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"
+            " select id, last_message_id + 1 + ?, ?, ?, ?, ?, ?, ?, ?, ?, ? from conversations where id = ?"
+            " on conflict(conversation_id, uid) do nothing returning id",
+            (offset, turn_id, uid, message.kind, message.role, message.state, message.tokens, created_at, text)
+            + (message.payload, conversation_id),
+        )
+        if row is not None:
+            stored = StoredMessage(
+                row["id"], conversation_id, turn_id, uid, message.kind, message.role, text, message.payload,
+                message.tokens, rows.moment(created_at), message.state,
+            )  # fmt: skip
+            return stored, True
+        row = self._engine.row("select * from messages where conversation_id = ? and uid = ?", (conversation_id, uid))
+        if row is None:
+            raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
+        return rows.message(row), False
+
+
+_LARGEST = 2**62
+
+
+def _storable(text: str) -> str:
+    """Show what a text column cannot hold: lone surrogates as escapes, NUL as its symbol. The payload has the original."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\u2400")

@@ -1,0 +1,182 @@
+"""Rows to records and back: dates, JSON columns and quarantine. It refuses to run SQL."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from datetime import UTC, datetime
+from typing import cast, get_args
+
+from memcli.records import (
+    Call,
+    CallPurpose,
+    CallStatus,
+    Conversation,
+    MemoryModel,
+    MessageState,
+    PartRef,
+    Role,
+    StoredMessage,
+    Summary,
+    SummaryKind,
+    Turn,
+    TurnStatus,
+)
+
+_ROLES = get_args(Role)
+
+
+def now() -> str:
+    """Tell the time as it is stored."""
+    return stamp(None)
+
+
+def stamp(moment: datetime | None) -> str:
+    """Write a moment as it is stored: ISO 8601 in UTC with microseconds. None means now; a naive one is taken as UTC."""
+    if moment is None:
+        moment = datetime.now(UTC)
+    elif moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+
+
+def moment(text: str) -> datetime:
+    """Read a stored moment; a damaged one reads as the epoch, because order never depends on it."""
+    try:
+        return datetime.fromisoformat(text)
+    except (TypeError, ValueError):
+        return datetime.fromtimestamp(0, UTC)
+
+
+def conversation(row: sqlite3.Row) -> Conversation:
+    """Read one row of `conversations`."""
+    return Conversation(
+        id=row["id"],
+        name=row["name"],
+        model=row["model"],
+        system_prompt=row["system_prompt"],
+        memory=cast(MemoryModel, row["memory"]),
+        settings=_object(row["settings"]),
+        parent_id=row["parent_id"],
+        forked_at=row["forked_at"],
+        source=row["source"],
+        created_at=moment(row["created_at"]),
+        updated_at=moment(row["updated_at"]),
+        last_message_id=row["last_message_id"],
+        turns=row["turns"],
+        tokens=row["tokens"],
+    )
+
+
+def turn(row: sqlite3.Row) -> Turn:
+    """Read one row of `turns`."""
+    ended = row["ended_at"]
+    return Turn(
+        id=row["id"],
+        conversation_id=row["conversation_id"],
+        started_at=moment(row["started_at"]),
+        ended_at=moment(ended) if ended else None,
+        status=cast(TurnStatus, row["status"]),
+    )
+
+
+def message(row: sqlite3.Row) -> StoredMessage:
+    """Read one row of `messages`. A payload that is no JSON object, or an unknown role, is quarantined, never an error."""
+    stored = StoredMessage(
+        id=row["id"],
+        conversation_id=row["conversation_id"],
+        turn_id=row["turn_id"],
+        uid=row["uid"],
+        kind=row["kind"],
+        role=cast(Role, row["role"]),
+        text=row["text"] if isinstance(row["text"], str) else "",
+        payload=row["payload"],
+        tokens=row["tokens"],
+        created_at=moment(row["created_at"]),
+        state=cast(MessageState, row["state"]),
+    )
+    return stored if is_readable(row["payload"], row["role"]) else stored.as_unreadable()
+
+
+def is_readable(payload: object, role: object) -> bool:
+    """Tell whether a message's row can be used: its payload is a JSON object and its role is known."""
+    if role not in _ROLES or not isinstance(payload, str):
+        return False
+    try:
+        return isinstance(json.loads(payload), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def summary(row: sqlite3.Row) -> Summary:
+    """Read one row of `summaries`, joined with its head as `in_force`."""
+    return Summary(
+        id=row["id"],
+        conversation_id=row["conversation_id"],
+        kind=cast(SummaryKind, row["kind"]),
+        parent_id=row["parent_id"],
+        first_message_id=row["first_message_id"],
+        last_message_id=row["last_message_id"],
+        text=row["text"],
+        values=_texts(row["facts"]),
+        fidelity=row["fidelity"],
+        tokens=row["tokens"],
+        model=row["model"],
+        prompt_version=row["prompt_version"],
+        input_tokens=row["input_tokens"],
+        output_tokens=row["output_tokens"],
+        input_hash=row["input_hash"],
+        fallback=bool(row["fallback"]),
+        instructions=row["instructions"],
+        created_at=moment(row["created_at"]),
+        in_force=bool(row["in_force"]),
+    )
+
+
+def call(row: sqlite3.Row) -> Call:
+    """Read one row of `calls`."""
+    return Call(
+        id=row["id"],
+        conversation_id=row["conversation_id"],
+        turn_id=row["turn_id"],
+        purpose=cast(CallPurpose, row["purpose"]),
+        model=row["model"],
+        limit_tokens=row["limit_tokens"],
+        parts=parts_from(row["parts"]),
+        estimated_tokens=row["estimated_tokens"],
+        input_tokens=row["input_tokens"],
+        output_tokens=row["output_tokens"],
+        duration_ms=row["duration_ms"],
+        status=cast(CallStatus, row["status"]),
+        error=row["error"],
+        started_at=moment(row["started_at"]),
+    )
+
+
+def parts_json(parts: tuple[PartRef, ...]) -> str:
+    """Write a call's parts compactly: one array a part, in the order of PartRef's fields."""
+    fields = PartRef.__dataclass_fields__
+    return json.dumps([[getattr(part, name) for name in fields] for part in parts], separators=(",", ":"))
+
+
+def parts_from(text: str) -> tuple[PartRef, ...]:
+    """Read what parts_json wrote; () when it cannot be read."""
+    try:
+        return tuple(PartRef(*values) for values in json.loads(text))
+    except (TypeError, ValueError):
+        return ()
+
+
+def _object(text: str) -> dict[str, object]:
+    try:
+        value = json.loads(text)
+    except (TypeError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _texts(text: str) -> tuple[str, ...]:
+    try:
+        return tuple(str(value) for value in json.loads(text))
+    except (TypeError, ValueError):
+        return ()

@@ -1,0 +1,235 @@
+"""The data model as numbered migrations, and the gate that decides whether a file may be opened at all.
+
+A conversation owns everything: `turns` group its `messages`, the append-only log with ids from 1 and no gaps.
+`summaries` are append-only too; `heads` says which one is in force, so undoing a compaction moves a head and deletes
+nothing. `calls` records what each model call saw, by reference. Indexes that look odd are there for a law of cost:
+`messages_human` counts the turns since a fold, `messages_excluded` makes the ledger's arithmetic independent of length.
+
+A released migration is never edited; the next one is added. sqlite-utils applies them, and is imported only when there
+is one to apply: a store that is up to date opens without it.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memcli.errors import StoreCorrupt, StoreTooNew
+
+if TYPE_CHECKING:
+    from sqlite_utils import Database
+    from sqlite_utils.migrations import Migrations
+
+APPLICATION_ID = 0x6D656D63
+"""`memc`: marks the file as ours in its header."""
+SCHEMA_VERSION = 3
+"""The number of the newest migration; kept in the file's user_version."""
+
+
+def is_current(connection: sqlite3.Connection, path: Path) -> bool:
+    """Tell whether the file needs no migration.
+
+    Raises StoreTooNew for a newer schema and StoreCorrupt for somebody else's database; neither touches the file.
+    """
+    version = connection.execute("pragma user_version").fetchone()[0]
+    owner = connection.execute("pragma application_id").fetchone()[0]
+    is_empty = connection.execute("select count(*) from sqlite_master").fetchone()[0] == 0
+    if owner != APPLICATION_ID and not is_empty:
+        raise StoreCorrupt(f"{path} is a database, but not a memcli store", "pass another file with --db")
+    if version > SCHEMA_VERSION:
+        raise StoreTooNew(
+            f"{path} has schema {version} and this memcli knows {SCHEMA_VERSION}", "upgrade memcli, or pass another --db"
+        )
+    return bool(version == SCHEMA_VERSION)
+
+
+def migrate(connection: sqlite3.Connection, stop_before: str | None = None) -> None:
+    """Apply the migrations that are missing, each in its own transaction. `stop_before` is for tests of old schemas."""
+    from sqlite_utils import Database
+
+    database = Database(connection)
+    _migrations().apply(database, stop_before=stop_before)
+
+
+def _migrations() -> Migrations:
+    from sqlite_utils.migrations import Migrations
+
+    migrations = Migrations("memcli")
+    for number, step in enumerate((_m001_conversations, _m002_search, _m003_plans_and_pins), start=1):
+        migrations(name=step.__name__.removeprefix("_"))(_numbered(step, number))
+    return migrations
+
+
+class _numbered:
+    """Run one migration and note its number in the file, in the same transaction."""
+
+    def __init__(self, step: _Step, number: int) -> None:
+        self.__name__ = step.__name__
+        self._step = step
+        self._number = number
+
+    def __call__(self, database: Database, /) -> None:
+        self._step(database)
+        database.execute(f"pragma application_id = {APPLICATION_ID}")
+        database.execute(f"pragma user_version = {self._number}")
+
+
+def _run(database: Database, script: str) -> None:
+    for statement in script.split(";\n\n"):
+        database.execute(statement)
+
+
+def _m001_conversations(database: Database) -> None:
+    _run(
+        database,
+        """
+create table conversations (
+    id text primary key,
+    name text,
+    model text,
+    system_prompt text,
+    memory text not null,
+    settings text not null,
+    parent_id text references conversations(id) on delete set null,
+    forked_at integer,
+    source text unique,
+    created_at text not null,
+    updated_at text not null,
+    last_message_id integer not null default 0,
+    turns integer not null default 0,
+    tokens integer not null default 0
+);
+
+create index conversations_updated on conversations(updated_at);
+
+create index conversations_name on conversations(name);
+
+create table turns (
+    conversation_id text not null references conversations(id) on delete cascade,
+    id integer not null,
+    started_at text not null,
+    ended_at text,
+    status text not null,
+    primary key (conversation_id, id)
+) without rowid;
+
+create table messages (
+    conversation_id text not null references conversations(id) on delete cascade,
+    id integer not null,
+    turn_id integer,
+    uid text not null,
+    kind text not null,
+    role text not null,
+    state text not null,
+    tokens integer not null,
+    created_at text not null,
+    text text not null,
+    payload text not null,
+    primary key (conversation_id, id),
+    unique (conversation_id, uid),
+    foreign key (conversation_id, turn_id) references turns(conversation_id, id)
+);
+
+create index messages_human on messages(conversation_id, id) where role = 'human' and state in ('whole', 'partial');
+
+create index messages_excluded on messages(conversation_id, id) where state in ('failed', 'rewound', 'unreadable');
+
+create table summaries (
+    conversation_id text not null references conversations(id) on delete cascade,
+    id integer not null,
+    kind text not null,
+    parent_id integer,
+    first_message_id integer not null,
+    last_message_id integer not null,
+    text text not null,
+    facts text not null,
+    fidelity real,
+    tokens integer not null,
+    model text not null,
+    prompt_version text not null,
+    input_tokens integer not null,
+    output_tokens integer not null,
+    input_hash text not null,
+    fallback integer not null,
+    instructions text,
+    created_at text not null,
+    primary key (conversation_id, id),
+    foreign key (conversation_id, parent_id) references summaries(conversation_id, id)
+) without rowid;
+
+create index summaries_input on summaries(conversation_id, input_hash);
+
+create table heads (
+    conversation_id text not null references conversations(id) on delete cascade,
+    kind text not null,
+    summary_id integer not null,
+    primary key (conversation_id, kind),
+    foreign key (conversation_id, summary_id) references summaries(conversation_id, id)
+) without rowid;
+
+create table calls (
+    conversation_id text not null references conversations(id) on delete cascade,
+    id integer not null,
+    turn_id integer,
+    purpose text not null,
+    model text not null,
+    limit_tokens integer not null,
+    parts text not null,
+    estimated_tokens integer not null,
+    input_tokens integer,
+    output_tokens integer,
+    duration_ms integer,
+    status text not null,
+    error text,
+    started_at text not null,
+    primary key (conversation_id, id)
+) without rowid
+""",
+    )
+
+
+def _m002_search(database: Database) -> None:
+    _run(
+        database,
+        """
+create virtual table messages_text using fts5(text, content='messages', content_rowid='rowid', tokenize='trigram');
+
+create table search_state (indexed integer not null);
+
+insert into search_state values (0);
+
+create trigger messages_text_delete after delete on messages
+when old.rowid <= (select indexed from search_state) begin
+    insert into messages_text(messages_text, rowid, text) values ('delete', old.rowid, old.text);
+end
+""",
+    )
+
+
+def _m003_plans_and_pins(database: Database) -> None:
+    _run(
+        database,
+        """
+create table plans (
+    conversation_id text not null references conversations(id) on delete cascade,
+    id integer not null,
+    text text not null,
+    created_at text not null,
+    primary key (conversation_id, id)
+) without rowid;
+
+create table pins (
+    conversation_id text not null references conversations(id) on delete cascade,
+    message_id integer not null,
+    created_at text not null,
+    primary key (conversation_id, message_id)
+) without rowid
+""",
+    )
+
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    _Step = Callable[[Database], None]

@@ -1,0 +1,88 @@
+"""Verbs on turns: start, close, reopen, rewind. It refuses to know what happens inside one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memcli.errors import NotFound
+from memcli.records import MessageState, Turn, TurnStatus
+from memcli.store import rows
+from memcli.store.engine import Engine
+
+_EXCLUDED_BY: dict[TurnStatus, MessageState] = {"failed": "failed", "rewound": "rewound"}
+
+
+class Turns:
+    """The turns of one store."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def start(self, conversation_id: str) -> Turn:
+        """Open a turn. A turn that is still open was left by a dead process and is closed as interrupted."""
+        with self._engine.write():
+            moment = rows.now()
+            self._engine.execute(
+                "update turns set status = 'interrupted', ended_at = ? where conversation_id = ? and status = 'open'",
+                (moment, conversation_id),
+            )
+            row = self._engine.row(
+                "update conversations set turns = turns + 1, updated_at = ? where id = ? returning turns",
+                (moment, conversation_id),
+            )
+            if row is None:
+                raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
+            self._engine.execute(
+                "insert into turns(conversation_id, id, started_at, status) values (?, ?, ?, 'open')",
+                (conversation_id, row["turns"], moment),
+            )
+            return self.get(conversation_id, row["turns"])
+
+    def close(self, conversation_id: str, turn_id: int, status: TurnStatus) -> None:
+        """Close a turn. `failed` and `rewound` also mark its messages, which then stand outside every context."""
+        with self._engine.write():
+            changed = self._engine.execute(
+                "update turns set status = ?, ended_at = ? where conversation_id = ? and id = ?",
+                (status, rows.now(), conversation_id, turn_id),
+            )
+            if not changed:
+                raise NotFound(f"there is no turn {turn_id}")
+            state = _EXCLUDED_BY.get(status)
+            if state is not None:
+                self._engine.execute(
+                    "update messages set state = ? where conversation_id = ? and turn_id = ? and state in ('whole', 'partial')",
+                    (state, conversation_id, turn_id),
+                )
+
+    def reopen(self, conversation_id: str, turn_id: int) -> None:
+        """Open a failed turn again for a retry: its user messages count again, what the attempt left stays excluded."""
+        with self._engine.write():
+            self._engine.execute(
+                "update turns set status = 'open', ended_at = null where conversation_id = ? and id = ?",
+                (conversation_id, turn_id),
+            )
+            self._engine.execute(
+                "update messages set state = 'whole' where conversation_id = ? and turn_id = ? and role = 'human'"
+                " and state in ('failed', 'rewound')",
+                (conversation_id, turn_id),
+            )
+
+    def get(self, conversation_id: str, turn_id: int) -> Turn:
+        """Read one turn. Raises NotFound."""
+        row = self._engine.row("select * from turns where conversation_id = ? and id = ?", (conversation_id, turn_id))
+        if row is None:
+            raise NotFound(f"there is no turn {turn_id}")
+        return rows.turn(row)
+
+    def newest_first(self, conversation_id: str) -> Iterator[Turn]:
+        """Read turns from the newest back, one by one as they are taken."""
+        sql = "select * from turns where conversation_id = ? order by id desc"
+        for row in self._engine.iterate(sql, (conversation_id,)):
+            yield rows.turn(row)
+
+    def last(self, conversation_id: str, *, counted: bool = False) -> Turn | None:
+        """Read the newest turn; with `counted`, the newest that was not rewound. None when there is none."""
+        for turn in self.newest_first(conversation_id):
+            if not counted or turn.status != "rewound":
+                return turn
+        return None
