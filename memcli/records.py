@@ -17,7 +17,8 @@ Role = Literal["human", "ai", "tool", "system", "other"]
 MessageState = Literal["whole", "partial", "failed", "rewound", "unreadable"]
 TurnStatus = Literal["open", "done", "failed", "interrupted", "rewound"]
 MemoryModel = Literal["window", "turns"]
-SummaryKind = Literal["running", "turn", "compaction"]
+SummaryKind = Literal["running", "turn", "compaction", "recap"]
+SummaryState = Literal["made", "proposed", "discarded"]
 CallStatus = Literal["running", "done", "failed", "rejected", "interrupted"]
 CallPurpose = Literal["chat", "compaction"]
 
@@ -59,6 +60,15 @@ class Turn:
     started_at: datetime
     ended_at: datetime | None
     status: TurnStatus
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSpan:
+    """A turn and the messages it consists of."""
+
+    turn: Turn
+    first_message_id: int
+    last_message_id: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +176,9 @@ class NewSummary:
     fallback: bool = False
     """Made by the extractive summarizer because the model kept failing."""
     instructions: str | None = None
+    details: Mapping[str, object] = field(default_factory=dict)
+    """Model B's fields: a turn summary's three texts and its times, a compaction's timespan and what it folded."""
+    state: SummaryState = "made"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,39 +1,48 @@
 """The agent: one turn from the user's message to the final answer, everything stored as it happens.
 
 Commit the user's message before calling; commit an answer with its calls before running them; commit each result as it
-lands; close the turn; then see to the memory. Killed at any point it loses at most the tokens still streaming. It refuses
-to know the terminal: it emits events.
+lands; close the turn; then see to the memory. Killed at any point it loses at most the tokens still streaming. It
+refuses to know the terminal: it emits events.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal, cast
 
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
 from memcli.agent.codec import encode
 from memcli.agent.events import CallFinished, CallStarted, Folded, Notice, ToolFinished, ToolStarted
 from memcli.agent.limits import tools_tokens, with_output_limit
+from memcli.agent.outgoing import to_langchain
 from memcli.agent.stream import Answer, Emit, Streams, stream_answer
-from memcli.errors import MemcliError, ModelUnreachable, NotFound, StoreLocked
-from memcli.memory import running, window
+from memcli.agent.tools import error_result, run_tool
+from memcli.errors import MemcliError, ModelError, ModelUnreachable, NotFound, StoreLocked
 from memcli.memory.context import Context, Policy, Request
 from memcli.memory.fold import FoldResult
+from memcli.memory.model import memory_of, move_heads_before
 from memcli.memory.summarizer import Summarizer
 from memcli.memory.tokens import estimate_tokens
-from memcli.memory.wire import WireMessage, wire
+from memcli.memory.wire import wire
 from memcli.records import Conversation, StoredMessage, Turn
 from memcli.store import Store
 
 INTERRUPTED_RESULT = "Interrupted by the user. Whether it had side effects is unknown."
 NOT_RUN_RESULT = "Not run: the user interrupted the turn before."
 ROUNDS_NOTICE = "the model asked for tools {rounds} times in a row; it was asked to answer without them"
+TRUNCATED_NOTICE = (
+    "{label} read {reported:,} of about {estimated:,} prompt tokens: its server may have cut the oldest off silently"
+)
+TRUNCATED_SHARE = 0.5
+"""A reported count below this share of the estimate is no tokenizer's doing. Source: measured, see tokens.COSTS."""
+LEAST_TRUNCATED_TOKENS = 200
+"""A shorter prompt is not judged: fixed costs weigh too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +103,19 @@ class Agent:
     def run_turn(self, text: str, emit: Emit, *, uid: str | None = None) -> TurnResult:
         """Answer one message. Ctrl-C ends the turn and keeps what there is; it is never raised from here.
 
-        A turn that failed without an answer is excluded from the memory, its rows are kept. Raises StoreLocked,
+        A turn that failed before anything came of it is excluded from the memory, its rows are kept. The same `uid`
+        again is the same message: its turn is run again, or its answer returned if it has one. Raises StoreLocked,
         StoreUnwritable and what else makes storing impossible.
         """
-        with self._store.transaction(durable=True):
-            turn = self._store.turns.start(self.conversation_id)
-            self._store.messages.append(self.conversation_id, [encode(HumanMessage(text), uid=uid)], turn_id=turn.id)
+        new = encode(HumanMessage(text), uid=uid)
+        try:
+            with self._store.transaction(durable=True):
+                turn = self._store.turns.start(self.conversation_id)
+                stored = self._store.messages.append(self.conversation_id, [new], turn_id=turn.id)[0]
+                if stored.turn_id != turn.id:
+                    raise _AlreadyStoredError(stored)
+        except _AlreadyStoredError as err:
+            return self._repeat(err.message, emit)
         return self._run(turn, emit)
 
     def retry(self, emit: Emit) -> TurnResult:
@@ -110,11 +126,7 @@ class Agent:
         turn = self._store.turns.last(self.conversation_id, counted=True)
         if turn is None:
             raise NotFound("there is no turn to run again", "say something first")
-        with self._store.transaction(durable=True):
-            self._store.turns.close(self.conversation_id, turn.id, "failed")
-            self._store.turns.reopen(self.conversation_id, turn.id)
-            self._forget_summaries_of(turn)
-        return self._run(turn, emit)
+        return self._run_again(turn, emit)
 
     def undo(self) -> Turn:
         """Take the last turn back: its rows stay, marked, and stand outside the memory. Raises NotFound without one."""
@@ -128,14 +140,32 @@ class Agent:
 
     def compact(self, *, instructions: str | None = None, if_needed: bool = False) -> FoldResult:
         """Fold what is not covered yet."""
-        return running.settle(
-            self._store, self.conversation, self.policy, self._summarizer,
-            if_needed=if_needed, instructions=instructions, request=self.request(),
+        conversation = self.conversation
+        return memory_of(conversation.memory).settle(
+            self._store, conversation, self.policy, self._summarizer, self.request(),
+            if_needed=if_needed, instructions=instructions,
         )  # fmt: skip
 
     def context(self, turn_id: int | None = None) -> Context:
         """Build what the model would see on the next call."""
-        return window.context(self._store, self.conversation, self.policy, self.request(turn_id))
+        conversation = self.conversation
+        return memory_of(conversation.memory).context(self._store, conversation, self.policy, self.request(turn_id))
+
+    def _repeat(self, message: StoredMessage, emit: Emit) -> TurnResult:
+        """Answer a message that is stored already."""
+        turn = self._store.turns.get(self.conversation_id, message.turn_id or 0)
+        if turn.status != "done":
+            return self._run_again(turn, emit)
+        said = self._store.messages.of_turn(self.conversation_id, turn.id)
+        answers = [item.text for item in said if item.role == "ai"]
+        return TurnResult(turn.id, "done", answers[-1] if answers else "")
+
+    def _run_again(self, turn: Turn, emit: Emit) -> TurnResult:
+        with self._store.transaction(durable=True):
+            self._store.turns.close(self.conversation_id, turn.id, "failed")
+            self._store.turns.reopen(self.conversation_id, turn.id)
+            self._forget_summaries_of(turn)
+        return self._run(turn, emit)
 
     def _run(self, turn: Turn, emit: Emit) -> TurnResult:
         try:
@@ -158,12 +188,12 @@ class Agent:
             if self._tools and not tools:
                 emit(Notice(ROUNDS_NOTICE.format(rounds=self._max_rounds - 1)))
             answer = self._call(turn, tools, emit)
-            message = answer.message
+            message, error = answer.message, answer.error or self._unreadable_calls(answer)
             if message is not None:
-                self._append(turn, message, is_whole=answer.is_whole)
+                self._append(turn, message, is_whole=answer.is_whole and not message.invalid_tool_calls)
             text = encode(message).text if message is not None else ""
-            if answer.error is not None:
-                return TurnResult(turn.id, "interrupted" if text else "failed", text, answer.error)
+            if error is not None:  # what tools did in earlier rounds must not leave the memory with the turn
+                return TurnResult(turn.id, "interrupted" if text or number > 1 else "failed", text, error)
             if answer.was_interrupted:
                 return TurnResult(turn.id, "interrupted", text)
             if message is None or not message.tool_calls:
@@ -172,8 +202,16 @@ class Agent:
                 return TurnResult(turn.id, "interrupted", text)
         return TurnResult(turn.id, "done", "")
 
+    def _unreadable_calls(self, answer: Answer) -> ModelError | None:
+        message = answer.message
+        if message is None or message.tool_calls or not message.invalid_tool_calls:
+            return None
+        names = ", ".join(call["name"] or "a tool" for call in message.invalid_tool_calls)
+        return ModelError(f"{self._model.label} asked for {names} with arguments that cannot be read", "run it again")
+
     def _call(self, turn: Turn, tools: Sequence[BaseTool], emit: Emit) -> Answer:
         """Make one request and record what it saw."""
+        self._prepare(turn, emit)
         context = self.context(turn.id)
         messages = to_langchain(wire(context))
         estimated = sum(estimate_tokens(str(message.text)) + 4 for message in messages)
@@ -189,7 +227,19 @@ class Agent:
             label=self._model.label, limit_tokens=context.limit_tokens, must_say_done=self._model.must_say_done,
         )  # fmt: skip
         self._finish(call_id, answer, started, emit)
+        reported = _input_tokens(answer)
+        if reported and reported < estimated * TRUNCATED_SHARE and estimated >= LEAST_TRUNCATED_TOKENS:
+            emit(Notice(TRUNCATED_NOTICE.format(label=self._model.label, reported=reported, estimated=estimated)))
         return answer
+
+    def _prepare(self, turn: Turn, emit: Emit) -> None:
+        """Let the memory see to a turn that outgrows its bounds; without its help the context clips what is too long."""
+        conversation = self.conversation
+        memory = memory_of(conversation.memory)
+        with suppress(ModelUnreachable):
+            result = memory.prepare(self._store, conversation, self.policy, self._summarizer, turn.id)
+            if result.status != "nothing":
+                emit(Folded(result))
 
     def _with_tools(self, tools: Sequence[BaseTool], context: Context) -> Streams:
         room = max(context.policy.output_reserve, context.limit_tokens - context.prompt_tokens)
@@ -197,8 +247,8 @@ class Agent:
         return cast(Streams, chat.bind_tools(list(tools)) if tools else chat)
 
     def _finish(self, call_id: int, answer: Answer, started: float, emit: Emit) -> None:
-        usage = cast("Mapping[str, int]", (answer.message.usage_metadata if answer.message else None) or {})
-        counts = usage.get("input_tokens"), usage.get("output_tokens")
+        usage = answer.message.usage_metadata if answer.message else None
+        counts = _input_tokens(answer), usage["output_tokens"] if usage else None
         self._store.calls.finish(
             self.conversation_id, call_id,
             status="interrupted" if answer.was_interrupted else "failed" if answer.error else "done",
@@ -213,27 +263,16 @@ class Agent:
         for call in message.tool_calls:
             emit(ToolStarted(call["name"], call["args"]))
             if was_interrupted:
-                result = _error_result(call["id"] or "", call["name"], NOT_RUN_RESULT)
+                result = error_result(call["id"] or "", call["name"], NOT_RUN_RESULT)
             else:
                 try:
-                    result = self._run_tool(call["id"] or "", call["name"], call["args"])
+                    result = run_tool(self._tools, call["id"] or "", call["name"], call["args"])
                 except KeyboardInterrupt:
                     was_interrupted = True
-                    result = _error_result(call["id"] or "", call["name"], INTERRUPTED_RESULT)
+                    result = error_result(call["id"] or "", call["name"], INTERRUPTED_RESULT)
             stored = self._append(turn, result, is_whole=True)
             emit(ToolFinished(call["name"], stored.text, result.status == "error"))
         return not was_interrupted
-
-    def _run_tool(self, call_id: str, name: str, args: Mapping[str, object]) -> ToolMessage:
-        tool = self._tools.get(name)
-        if tool is None:
-            known = ", ".join(sorted(self._tools)) or "none"
-            return _error_result(call_id, name, f"There is no tool {name!r}. Available: {known}.")
-        try:
-            result = tool.invoke({"type": "tool_call", "id": call_id, "name": name, "args": dict(args)})
-        except Exception as err:  # noqa: BLE001 - a tool is anybody's code; the model sees what it raised
-            return _error_result(call_id, name, f"{type(err).__name__}: {err}")
-        return result if isinstance(result, ToolMessage) else ToolMessage(str(result), tool_call_id=call_id, name=name)
 
     def _append(self, turn: Turn, message: BaseMessage, *, is_whole: bool) -> StoredMessage:
         new = replace(encode(message), uid=None, state="whole" if is_whole else "partial")
@@ -252,35 +291,18 @@ class Agent:
             emit(Folded(result))
 
     def _forget_summaries_of(self, turn: Turn) -> None:
-        """Move the head back before a turn that is taken back: what was derived from it goes with it."""
-        first = next((item.id for item in self._store.messages.of_turn(self.conversation_id, turn.id, excluded=True)), None)
-        head = self._store.summaries.head(self.conversation_id, "running")
-        target = head
-        while target is not None and first is not None and target.last_message_id >= first:
-            target = self._store.summaries.get(self.conversation_id, target.parent_id) if target.parent_id else None
-        if head is not None and target is not head:
-            self._store.summaries.move_head(
-                self.conversation_id, "running", target.id if target else None, expected_head=head.id
-            )
+        """Move the heads back before a turn that is taken back: what was derived from it goes with it."""
+        messages = self._store.messages.of_turn(self.conversation_id, turn.id, excluded=True)
+        if messages:
+            move_heads_before(self._store, self.conversation_id, messages[0].id)
 
 
-def to_langchain(messages: Sequence[WireMessage]) -> list[BaseMessage]:
-    """Turn wire messages into LangChain's, with what no provider can encode replaced visibly."""
-    return [_langchain(message) for message in messages]
+def _input_tokens(answer: Answer) -> int | None:
+    usage = answer.message.usage_metadata if answer.message else None
+    return usage["input_tokens"] if usage else None
 
 
-def _langchain(message: WireMessage) -> BaseMessage:
-    content = message.content.encode("utf-8", "replace").decode("utf-8")
-    if message.role == "system":
-        return SystemMessage(content)
-    if message.role == "user":
-        return HumanMessage(content, name=message.name)
-    if message.role == "tool":
-        status = "error" if message.is_error else "success"
-        return ToolMessage(content, tool_call_id=message.tool_call_id or "", name=message.name, status=status)
-    calls = [{"name": call.name, "args": dict(call.args), "id": call.id, "type": "tool_call"} for call in message.tool_calls]
-    return AIMessage(content, tool_calls=calls, name=message.name)
-
-
-def _error_result(call_id: str, name: str, text: str) -> ToolMessage:
-    return ToolMessage(text, tool_call_id=call_id, name=name, status="error")
+class _AlreadyStoredError(Exception):
+    def __init__(self, message: StoredMessage) -> None:
+        super().__init__(message.uid)
+        self.message = message

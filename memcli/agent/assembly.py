@@ -1,4 +1,4 @@
-"""From settings to an agent ready to talk: the model, its limit, the policy, the summarizer and the tools, put together."""
+"""From settings to an agent ready to talk: model, limit, policy, summarizer and tools, put together."""
 
 from __future__ import annotations
 

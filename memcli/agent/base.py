@@ -14,6 +14,7 @@ from typing import TypeAlias
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.language_models import BaseLanguageModel
+from langchain_core.messages import AIMessage
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool
 
@@ -22,6 +23,7 @@ from memcli.store import Store
 RepositoriesInstances: TypeAlias = Store
 """What the design calls its repositories is the store."""
 ToolLike: TypeAlias = BaseTool | Callable[..., object]
+LanguageModel: TypeAlias = "BaseLanguageModel[AIMessage] | BaseLanguageModel[str]"
 
 
 class BaseMemoryCompactor(ABC):
@@ -102,7 +104,7 @@ class BaseAgent(ABC):
     def __init__(
         self,
         tools: Sequence[BaseTool],
-        llm: BaseLanguageModel,
+        llm: LanguageModel,
         system_prompt: str,
         conversation_id: str,
         injector: BaseInjector,
@@ -127,7 +129,7 @@ class AgentConfig:
     agent_class: type[BaseAgent]
     system_prompt: str
     tools: Sequence[ToolLike]
-    llm: BaseLanguageModel | None
+    llm: LanguageModel | None
     """The model; None takes the one the caller chose."""
     injector: type[BaseInjector]
     memory_compactor_enabled: bool
@@ -144,7 +146,7 @@ class AgentConfigWithDefaults(AgentConfig):
     agent_class: type[BaseAgent]
     system_prompt: str = ""
     tools: Sequence[ToolLike] = ()
-    llm: BaseLanguageModel | None = None
+    llm: LanguageModel | None = None
     injector: type[BaseInjector] = Injector
     memory_compactor_enabled: bool = False
     retrievers: Mapping[str, BaseRetriever] = field(default_factory=dict)

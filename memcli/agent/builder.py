@@ -1,17 +1,24 @@
 """BaseAgentBuilder: puts an agent together from its configuration; every step can be overridden.
 
-Source: the builder page of the Enthusiast documentation. The steps that exist there for its database and registries have
-no counterpart: the store is given.
+Source: the builder page of the Enthusiast documentation. The steps that exist there for its database and registries
+have no counterpart: the store is given.
 """
 
 from __future__ import annotations
 
 from langchain_core.callbacks import BaseCallbackHandler
-from langchain_core.language_models import BaseChatModel, BaseLanguageModel
+from langchain_core.language_models import BaseChatModel
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.tools import BaseTool
 
-from memcli.agent.base import AgentConfig, BaseAgent, BaseInjector, BaseMemoryCompactor, RepositoriesInstances
+from memcli.agent.base import (
+    AgentConfig,
+    BaseAgent,
+    BaseInjector,
+    BaseMemoryCompactor,
+    LanguageModel,
+    RepositoriesInstances,
+)
 from memcli.agent.compactor import LLMMemoryCompactor
 from memcli.agent.history import PersistentChatHistory
 from memcli.agent.tools import from_tool_likes
@@ -30,7 +37,7 @@ class BaseAgentBuilder:
         streaming: bool = False,
         *,
         repositories: RepositoriesInstances,
-        llm: BaseLanguageModel | None = None,
+        llm: LanguageModel | None = None,
         summarizer: Summarizer | None = None,
         policy: Policy | None = None,
     ) -> None:
@@ -41,7 +48,7 @@ class BaseAgentBuilder:
         self._given_llm = llm
         self._summarizer = summarizer
         self._policy = policy
-        self._llm: BaseLanguageModel | None = None
+        self._llm: LanguageModel | None = None
         self._injector: BaseInjector | None = None
 
     def build(self) -> BaseAgent:
@@ -51,7 +58,7 @@ class BaseAgentBuilder:
         tools = self._build_tools(self._llm, self._injector)
         return self._build_agent(tools, self._llm, self._build_agent_callback_handler())
 
-    def _build_llm(self) -> BaseLanguageModel:
+    def _build_llm(self) -> LanguageModel:
         llm = self._config.llm or self._given_llm
         if llm is None:
             raise UsageError("the agent's configuration names no model", "set `llm` in it, or pass --model")
@@ -84,14 +91,14 @@ class BaseAgentBuilder:
     def _build_document_retriever(self) -> BaseRetriever | None:
         return self._config.retrievers.get("document")
 
-    def _build_tools(self, default_llm: BaseLanguageModel, injector: BaseInjector) -> list[BaseTool]:
+    def _build_tools(self, default_llm: LanguageModel, injector: BaseInjector) -> list[BaseTool]:  # noqa: ARG002 - for overrides
         return from_tool_likes(self._config.tools)
 
     def _build_agent_callback_handler(self) -> BaseCallbackHandler | None:
         return None
 
     def _build_agent(
-        self, tools: list[BaseTool], llm: BaseLanguageModel, callback_handler: BaseCallbackHandler | None
+        self, tools: list[BaseTool], llm: LanguageModel, callback_handler: BaseCallbackHandler | None
     ) -> BaseAgent:
         assert self._injector is not None
         return self._config.agent_class(

@@ -6,7 +6,7 @@ know the store.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import cast
 
 from langchain_core.messages import (
@@ -25,6 +25,7 @@ from langchain_core.messages import (
     ToolMessage,
     ToolMessageChunk,
 )
+from pydantic.fields import FieldInfo
 
 from memcli.memory import payload
 from memcli.memory.reasoning import answer_text
@@ -75,9 +76,18 @@ def decode(stored: StoredMessage) -> BaseMessage | None:
         return None
     try:
         fields = cast("dict[str, object]", payload.loads(stored.payload))
-        return cls(**fields)
-    except (TypeError, ValueError):  # pydantic's ValidationError is a ValueError
+        return cls(**fields)  # type: ignore[no-any-return, call-overload]
+    except (TypeError, ValueError, RecursionError):  # pydantic's ValidationError is a ValueError
         return None
+
+
+def decoded(rows: Iterable[StoredMessage], messages: dict[int, BaseMessage]) -> Iterator[StoredMessage]:
+    """Pass rows on as they are taken and put their messages into `messages` by id; leave out what cannot be read."""
+    for row in rows:
+        message = decode(row)
+        if message is not None:
+            messages[row.id] = message
+            yield row
 
 
 def kind_of(message: BaseMessage) -> str:
@@ -122,13 +132,24 @@ def _fields(message: BaseMessage) -> Mapping[str, object]:
     fields: dict[str, object] = {"content": message.content}
     for name, field in type(message).model_fields.items():
         value = getattr(message, name)
-        if name not in ("content", "type") and (field.is_required() or value != field.get_default(call_default_factory=True)):
+        if name not in ("content", "type") and (field.is_required() or not _is_default(value, field)):
             fields[name] = value
     fields.update(message.model_extra or {})
     return fields
 
 
-_ROLES: dict[type[BaseMessage], Role] = {HumanMessage: "human", AIMessage: "ai", ToolMessage: "tool", SystemMessage: "system"}
+def _is_default(value: object, field: FieldInfo) -> bool:
+    """Compare with the default by type first: anybody's objects may stand here, and some answer == with an array."""
+    default: object = field.get_default(call_default_factory=True)
+    return type(value) is type(default) and value == default
+
+
+_ROLES: dict[type[BaseMessage], Role] = {
+    HumanMessage: "human",
+    AIMessage: "ai",
+    ToolMessage: "tool",
+    SystemMessage: "system",
+}
 _OPENAI_ROLES: dict[type[BaseMessage], str] = {
     HumanMessage: "user",
     AIMessage: "assistant",

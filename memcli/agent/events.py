@@ -73,4 +73,6 @@ class Notice:
     text: str
 
 
-Event: TypeAlias = CallStarted | TextDelta | ReasoningDelta | ToolStarted | ToolFinished | CallFinished | Folded | Notice
+Event: TypeAlias = (
+    CallStarted | TextDelta | ReasoningDelta | ToolStarted | ToolFinished | CallFinished | Folded | Notice
+)

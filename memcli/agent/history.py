@@ -5,16 +5,17 @@ It refuses to know windows and summaries; `window_builder` and `compactor` do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 
-from memcli.agent.codec import decode, encode
+from memcli.agent.codec import decoded, encode
 from memcli.errors import NotFound
+from memcli.memory.backwards import backwards
 from memcli.memory.pairs import Entry, arrange
-from memcli.records import NewMessage, StoredMessage
+from memcli.records import NewMessage
 from memcli.store import Store
 
 
@@ -22,8 +23,8 @@ class PersistentChatHistory(BaseChatMessageHistory):
     """Keep one conversation in the store, losslessly and always valid to replay.
 
     Every message class is stored, with its calls, arguments, artifacts, usage and metadata, and comes back as it was.
-    A conversation that does not exist yet is begun. Source: PersistentChatHistory of the Enthusiast design, which splits
-    an AI message with several calls and loses arguments and usage; this one does not.
+    A conversation that does not exist yet is begun. Source: PersistentChatHistory of the Enthusiast design, which
+    splits an AI message with several calls and loses arguments and usage; this one does not.
     """
 
     def __init__(self, store: Store, conversation_id: str) -> None:
@@ -40,7 +41,7 @@ class PersistentChatHistory(BaseChatMessageHistory):
 
         Turns that failed or were rewound are left out, and so are rows that cannot be read.
         """
-        return self._decoded(self.store.messages.oldest_first(self.conversation_id))
+        return self.messages_after(None)
 
     @property
     def last_message_id(self) -> int | None:
@@ -49,7 +50,16 @@ class PersistentChatHistory(BaseChatMessageHistory):
 
     def messages_after(self, message_id: int | None) -> list[BaseMessage]:
         """Read the messages with a larger id, oldest first. None reads all; [] when there are none."""
-        return self._decoded(self.store.messages.oldest_first(self.conversation_id, after=message_id or 0))
+        rows = self.store.messages.newest_first(self.conversation_id, down_to=(message_id or 0) + 1)
+        messages: dict[int, BaseMessage] = {}
+        ordered = list(backwards(decoded(rows, messages)))
+        return [messages[row.id] for row in reversed(ordered)]
+
+    @property
+    def is_customised(self) -> bool:
+        """Tell whether a class of somebody's own decides what the messages are; then they must be asked for."""
+        ours = PersistentChatHistory
+        return type(self).messages is not ours.messages or type(self).messages_after is not ours.messages_after
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Store messages, all or none, the results of parallel calls behind their AI message in call order.
@@ -90,16 +100,15 @@ class PersistentChatHistory(BaseChatMessageHistory):
                 self.store.turns.close(self.conversation_id, turn_id, "done")
         return self.store.turns.start(self.conversation_id).id
 
-    def _decoded(self, rows: Iterable[StoredMessage]) -> list[BaseMessage]:
-        return interleaved([message for row in rows if (message := decode(row)) is not None])
-
 
 def interleaved(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Put the results of every AI message's calls right behind it, in call order. Nothing is added or left out."""
-    return [messages[place.index] for place in arrange([_entry(item) for item in messages]) if place.kind != "missing"]
+    places = arrange([entry_of(message) for message in messages])
+    return [messages[place.index] for place in places if place.kind != "missing"]
 
 
-def _entry(message: BaseMessage) -> Entry:
+def entry_of(message: BaseMessage) -> Entry:
+    """Say what pairing needs to know of a message."""
     if isinstance(message, AIMessage):
         return Entry(tuple(call["id"] or "" for call in message.tool_calls))
     return Entry(answers=message.tool_call_id if isinstance(message, ToolMessage) else None)

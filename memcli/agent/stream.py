@@ -44,7 +44,9 @@ class Answer:
     def finish_reason(self) -> str:
         """Name why it ended, as the provider says."""
         metadata = self.message.response_metadata if self.message else {}
-        return str(metadata.get("done_reason") or metadata.get("finish_reason") or metadata.get("stop_reason") or "stop")
+        return str(
+            metadata.get("done_reason") or metadata.get("finish_reason") or metadata.get("stop_reason") or "stop"
+        )
 
 
 def stream_answer(
@@ -61,7 +63,7 @@ def stream_answer(
     try:
         with translated(label, limit_tokens), closing(model.stream(messages)) as chunks:  # type: ignore[type-var]
             for chunk in cast("Sequence[BaseMessageChunk]", chunks):
-                merged = chunk if merged is None else merged + chunk  # type: ignore[assignment]
+                merged = chunk if merged is None else merged + chunk
                 splitter.feed(chunk)
         splitter.end()
     except KeyboardInterrupt:
@@ -152,7 +154,16 @@ def _message(merged: BaseMessageChunk | None, *, is_whole: bool) -> AIMessage | 
         return None
     calls, invalid = _strict_calls(merged, is_whole=is_whole)
     if not (merged.content or calls or invalid or merged.additional_kwargs):
-        return None if not is_whole else AIMessage(content="", response_metadata=merged.response_metadata, id=merged.id)
+        return (
+            None
+            if not is_whole
+            else AIMessage(
+                content="",
+                response_metadata=merged.response_metadata,
+                usage_metadata=merged.usage_metadata,
+                id=merged.id,
+            )
+        )
     return AIMessage(
         content=merged.content,
         additional_kwargs=merged.additional_kwargs,
@@ -174,7 +185,9 @@ def _strict_calls(merged: AIMessageChunk, *, is_whole: bool) -> tuple[list[ToolC
         args = _object(raw)
         if args is None or not is_whole or not chunk["name"]:
             error = "its arguments are not a JSON object" if is_whole else "the answer was cut off"
-            invalid.append(InvalidToolCall(name=chunk["name"], args=raw, id=chunk["id"], error=error, type="invalid_tool_call"))
+            invalid.append(
+                InvalidToolCall(name=chunk["name"], args=raw, id=chunk["id"], error=error, type="invalid_tool_call")
+            )
         else:
             calls.append(ToolCall(name=chunk["name"], args=args, id=chunk["id"], type="tool_call"))
     return calls, invalid

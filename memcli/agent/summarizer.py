@@ -21,7 +21,9 @@ and reasoning comes first."""
 class ModelSummarizer:
     """Write summaries with a chat model."""
 
-    def __init__(self, chat: BaseChatModel, *, label: str | None = None, window_tokens: int = DEFAULT_WINDOW_TOKENS) -> None:
+    def __init__(
+        self, chat: BaseChatModel, *, label: str | None = None, window_tokens: int = DEFAULT_WINDOW_TOKENS
+    ) -> None:
         self._chat = chat
         self._label = label or getattr(chat, "model", None) or getattr(chat, "model_name", None) or type(chat).__name__
         self._window_tokens = window_tokens
@@ -50,7 +52,9 @@ class ModelSummarizer:
             text=text,
             input_tokens=int(usage.get("input_tokens") or request_tokens(prompt)),
             output_tokens=int(usage.get("output_tokens") or estimate_tokens(text)),
-            finish_reason=str(metadata.get("done_reason") or metadata.get("finish_reason") or metadata.get("stop_reason") or "stop"),
+            finish_reason=str(
+                metadata.get("done_reason") or metadata.get("finish_reason") or metadata.get("stop_reason") or "stop"
+            ),
             asked_for_tools=bool(getattr(answer, "tool_calls", None) or getattr(answer, "invalid_tool_calls", None)),
         )
 

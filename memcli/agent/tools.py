@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
+from langchain_core.messages import ToolMessage
 from langchain_core.tools import BaseTool, StructuredTool
 
 from memcli.agent.base import ToolLike
@@ -64,7 +65,27 @@ def as_tools(found: object, reference: str) -> list[BaseTool]:
         return [tool for item in found for tool in as_tools(item, reference)]
     if callable(found):
         return [_from_function(found, reference)]
-    raise UsageError(f"{reference} is {type(found).__name__}, not a tool", "name a LangChain tool, a function, or a list of them")
+    raise UsageError(
+        f"{reference} is {type(found).__name__}, not a tool", "name a LangChain tool, a function, or a list of them"
+    )
+
+
+def run_tool(tools: Mapping[str, BaseTool], call_id: str, name: str, args: Mapping[str, object]) -> ToolMessage:
+    """Run one call. Whatever goes wrong is a result the model sees; Ctrl-C passes through."""
+    tool = tools.get(name)
+    if tool is None:
+        known = ", ".join(sorted(tools)) or "none"
+        return error_result(call_id, name, f"There is no tool {name!r}. Available: {known}.")
+    try:
+        result = tool.invoke({"type": "tool_call", "id": call_id, "name": name, "args": dict(args)})
+    except Exception as err:  # noqa: BLE001 - a tool is anybody's code; the model sees what it raised
+        return error_result(call_id, name, f"{type(err).__name__}: {err}")
+    return result if isinstance(result, ToolMessage) else ToolMessage(str(result), tool_call_id=call_id, name=name)
+
+
+def error_result(call_id: str, name: str, text: str) -> ToolMessage:
+    """Make a result that says what went wrong."""
+    return ToolMessage(text, tool_call_id=call_id, name=name, status="error")
 
 
 def from_tool_likes(tools: Sequence[ToolLike]) -> list[BaseTool]:
@@ -73,7 +94,7 @@ def from_tool_likes(tools: Sequence[ToolLike]) -> list[BaseTool]:
 
 
 def import_object(reference: str) -> object:
-    """Import what `package.module:name` names, also from the working directory. Raises UsageError saying what failed."""
+    """Import what `package.module:name` names, also from the working directory. Raises UsageError."""
     module_name, separator, name = reference.partition(":")
     if not separator or not module_name or not name:
         raise UsageError(f"{reference!r} names no object", "write it as package.module:name")
@@ -83,7 +104,10 @@ def import_object(reference: str) -> object:
     try:
         module = importlib.import_module(module_name)
     except Exception as err:  # the user's module may raise anything when it is imported
-        raise UsageError(f"{module_name} cannot be imported ({type(err).__name__}: {err})", "check the module's name and what it imports") from err
+        raise UsageError(
+            f"{module_name} cannot be imported ({type(err).__name__}: {err})",
+            "check the module's name and what it imports",
+        ) from err
     try:
         return getattr(module, name)
     except AttributeError as err:
@@ -94,7 +118,9 @@ def _from_function(function: Callable[..., object], reference: str) -> BaseTool:
     try:
         return StructuredTool.from_function(function)
     except (ValueError, TypeError) as err:
-        raise UsageError(f"{reference} cannot be a tool ({err})", "give the function a docstring and typed parameters") from err
+        raise UsageError(
+            f"{reference} cannot be a tool ({err})", "give the function a docstring and typed parameters"
+        ) from err
 
 
 def _any_word(store: Store, conversation_id: str, query: str) -> list[Hit]:

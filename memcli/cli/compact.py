@@ -1,43 +1,161 @@
 """`memcli compact`: fold conversations now, say what a fold would do, or take folds back.
 
-It refuses to know how a fold is made: `memory.running` does.
+It refuses to know how a fold is made (`memory.running` does) and who makes it (`summarizers`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
 
 from memcli.cli import options
+from memcli.cli.cleaning import clean_line
+from memcli.cli.compactions import Outcome, attempt, document_of, worst_code
 from memcli.cli.memories import memory_of
 from memcli.cli.output import document
 from memcli.cli.policy import policy_for, settings_for
+from memcli.cli.progress import Progress
 from memcli.cli.session import Session, writing
-from memcli.cli.summarizers import Chosen, choose_summarizer, standing_in
-from memcli.cli.terminal import Terminal
-from memcli.config import Settings
-from memcli.errors import Interrupted, MemcliError, ModelError, StoreLocked, StoreUnusable, UsageError
+from memcli.cli.summarizers import Summarizers, standing_in
+from memcli.errors import UsageError
 from memcli.memory.fold import FoldResult
 from memcli.memory.proposal import propose
-from memcli.memory.running import settle, undo
+from memcli.memory.running import due, settle, undo
+from memcli.memory.summarizer import ExtractiveSummarizer
 from memcli.records import Conversation
 
-REJECTED_CODE = 5
-"""A fold that came to nothing acceptable; the store is as it was."""
+MOST_STEPS_DIGITS = 3
+"""A number this short beside --undo counts compactions; a conversation is never meant by it."""
+
+Work = Callable[[Conversation], FoldResult]
 
 All = Annotated[bool, typer.Option("--all", help="Every conversation of the store.")]
 IfNeeded = Annotated[bool, typer.Option("--if-needed", help="Only where a fold is due.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Say what would be folded; call no model, change nothing.")]
-Undo = Annotated[
-    str | None, typer.Option("--undo", metavar="N", help="Take back the last N compactions; none is deleted.")
-]
+Undo = Annotated[bool, typer.Option("--undo", help="Take back the last compaction, or with a number the last N.")]
 Instructions = Annotated[
-    str | None, typer.Option("--instructions", metavar="TEXT", help="What the summary should mind, for this fold.")
+    str | None, typer.Option("--instructions", metavar="TEXT", help="What the summary is to mind, this time.")
 ]
 WhoSummarises = Annotated[
     Literal["model", "extractive"] | None,
-    typer.Option("--summarizer", help="A model, or the extractive one that costs no call."),
+    typer.Option("--summarizer", help="A model, or the extractive summarizer, which costs no call."),
 ]
+
+
+def compact(
+    conversations: options.Conversations = None,
+    everything: All = False,
+    if_needed: IfNeeded = False,
+    dry_run: DryRun = False,
+    take_back: Undo = False,
+    instructions: Instructions = None,
+    summarizer: WhoSummarises = None,
+    model: options.Model = None,
+    max_tokens: options.MaxTokens = None,
+    memory: options.Memory = None,
+    db: options.Db = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    yes: options.Yes = False,
+    no_color: options.NoColor = False,
+) -> None:
+    """Fold old messages into a summary now.
+
+    Nothing is deleted: the messages stay stored and searchable, and --undo puts the summary before back in force.
+    """
+    names, steps = _names_and_steps(conversations or [], take_back=take_back)
+    _check(names, everything=everything, dry_run=dry_run, take_back=take_back, if_needed=if_needed)
+    with writing(
+        db=db, quiet=quiet, no_color=no_color, summarizer=summarizer, model=model, max_tokens=max_tokens, memory=memory
+    ) as session:
+        found = _found(session, names, everything=everything)
+        summarizers = Summarizers()
+        if take_back:
+            work = partial(_undo, session, steps)
+        elif dry_run:
+            work = partial(_propose, session, if_needed, instructions)
+        else:
+            if everything and not if_needed and not yes:
+                _ask(session, len(found))
+            work = partial(_settle, session, summarizers, if_needed, instructions)
+        outcomes = _run(session, found, work)
+        for reason in summarizers.reasons:
+            session.terminal.note(f"summaries by {clean_line(reason)}")
+        _show(session, outcomes, as_json=json)
+    if code := worst_code(outcomes):
+        raise typer.Exit(code)
+
+
+def _check(names: list[str], *, everything: bool, dry_run: bool, take_back: bool, if_needed: bool) -> None:
+    if everything and names:
+        raise UsageError("--all and named conversations exclude one another", "name conversations, or pass --all alone")
+    if take_back and (everything or dry_run or if_needed):
+        raise UsageError("--undo takes named conversations and nothing else", "try `memcli compact NAME --undo`")
+
+
+def _names_and_steps(words: list[str], *, take_back: bool) -> tuple[list[str], int]:
+    """Tell a number beside --undo from the names of conversations."""
+    numbers = [word for word in words if take_back and len(word) <= MOST_STEPS_DIGITS and word.isdecimal()]
+    if len(numbers) > 1 or "0" in numbers:
+        raise UsageError(f"--undo {' '.join(numbers)} is no number of compactions", "use --undo, or --undo 2")
+    names = list(dict.fromkeys(word for word in words if word not in numbers))
+    return names, int(numbers[0]) if numbers else 1
+
+
+def _found(session: Session, names: list[str], *, everything: bool) -> list[Conversation]:
+    """Find every conversation before one is touched."""
+    if everything:
+        return [] if session.is_fresh else session.store.conversations.list()
+    return list({found.id: found for found in map(session.conversation, names or ["last"])}.values())
+
+
+def _ask(session: Session, number: int) -> None:
+    if number > 1 and session.terminal.can_ask:
+        typer.confirm(f"fold {number} conversations, due or not?", abort=True, err=True)
+
+
+def _settle(
+    session: Session, summarizers: Summarizers, if_needed: bool, instructions: str | None, conversation: Conversation
+) -> FoldResult:
+    memory_of(session.resolved, conversation)
+    policy = policy_for(session.resolved, conversation)
+    what = due(session.store, conversation, policy)
+    is_idle = what.last_message_id < what.first_message_id or (if_needed and what.reason is None)
+    summarizer = ExtractiveSummarizer() if is_idle else summarizers.choose(settings_for(session.resolved, conversation))
+    return settle(session.store, conversation, policy, summarizer, if_needed=if_needed, instructions=instructions)
+
+
+def _propose(session: Session, if_needed: bool, instructions: str | None, conversation: Conversation) -> FoldResult:
+    memory_of(session.resolved, conversation)
+    summarizer = standing_in(settings_for(session.resolved, conversation))
+    policy = policy_for(session.resolved, conversation)
+    return propose(session.store, conversation, policy, summarizer, if_needed=if_needed, instructions=instructions)
+
+
+def _undo(session: Session, steps: int, conversation: Conversation) -> FoldResult:
+    memory_of(session.resolved, conversation)
+    return undo(session.store, conversation, steps)
+
+
+def _run(session: Session, found: list[Conversation], work: Work) -> list[Outcome]:
+    """Do the work one by one. With several a failure is an outcome, and the others are still done."""
+    outcomes: list[Outcome] = []
+    with Progress(session.terminal, len(found)) as progress:
+        for conversation in found:
+            progress.begin(conversation)
+            outcome = attempt(conversation, work, is_only=len(found) == 1)
+            progress.end(outcome)
+            outcomes.append(outcome)
+    return outcomes
+
+
+def _show(session: Session, outcomes: list[Outcome], *, as_json: bool) -> None:
+    if as_json:
+        session.terminal.write(document(document_of(outcomes)))
+        return
+    from memcli.cli.render.compact import compactions_view
+
+    session.terminal.show(compactions_view(outcomes))

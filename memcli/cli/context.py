@@ -34,7 +34,10 @@ def context(
     json: options.Json = False,
     no_color: options.NoColor = False,
 ) -> None:
-    """Show what the agent would see next: every part, its tokens and why it is there, and what is forgotten."""
+    """Show what the agent would see next, or saw on a call.
+
+    Every part, its tokens and why it is there, and what is forgotten.
+    """
     with reading(
         db=db, no_color=no_color, max_tokens=max_tokens, limit_tokens=limit_tokens, output_reserve=output_reserve,
         memory=memory,

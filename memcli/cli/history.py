@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from itertools import islice
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 
@@ -133,7 +133,7 @@ def _list(session: Session, shape: Shape, role: Role | None, since: datetime | N
         from memcli.cli.render.history import conversations_table
 
         with terminal.paged():
-            terminal.show(conversations_table(shown))
+            terminal.show(conversations_table(shown, datetime.now(UTC)))
         if len(found) > len(shown):
             terminal.note(f"the newest {len(shown)}; -n 0 lists them all")
 
@@ -154,7 +154,7 @@ def _messages(session: Session, conversation: Conversation, wanted: Filter) -> G
     """Read the wanted messages, oldest first; with a limit the newest of them, and no more rows than that takes."""
     log = session.store.messages
     read = log.oldest_first if wanted.limit is None else log.newest_first
-    with closing(read(conversation.id, excluded=True)) as rows:
+    with closing(cast("Generator[StoredMessage]", read(conversation.id, excluded=True))) as rows:
         found = (row for row in rows if wanted.takes(row.role, row.created_at))
         yield from found if wanted.limit is None else reversed(list(islice(found, wanted.limit)))
 

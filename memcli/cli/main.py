@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import Annotated, NoReturn, cast
+from io import TextIOWrapper
+from typing import Annotated, NoReturn, TextIO, cast
 
 import typer
 from typer.main import get_command
@@ -16,7 +17,7 @@ from typer.main import get_command
 from memcli import __version__
 from memcli.cli.failures import report, report_unexpected, wants_json
 from memcli.cli.output import ReportedError
-from memcli.cli.parsing import Entry, Group, lazy_command
+from memcli.cli.parsing import CONTEXT, Entry, Group, lazy_command
 from memcli.errors import Interrupted, MemcliError, UsageError
 
 COMMANDS = (
@@ -26,14 +27,15 @@ COMMANDS = (
     Entry("compact", "compact:compact", "Fold old messages into a summary now."),
     Entry("context", "context:context", "Show what the agent would see next, or saw on a call."),
     Entry("import", "import_:import_files", "Bring in other tools' transcripts."),
-    Entry("doctor", "doctor:doctor", "Check the store, the model, the settings and every conversation."),
+    Entry("doctor", "doctor:doctor", "Check the store, the model and every conversation."),
     Entry("config", "config:config", "Show each setting, its value and where it came from."),
 )
 """Every command, in the order they are listed."""
 
 app = typer.Typer(
     cls=Group, add_completion=True, pretty_exceptions_enable=False, invoke_without_command=True,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    rich_markup_mode=None,
+    context_settings=CONTEXT,
 )  # fmt: skip
 
 
@@ -51,9 +53,7 @@ def memcli(
 def run() -> NoReturn:
     """Run the command line of this process and exit. The `memcli` script starts here."""
     sys.excepthook = report_unexpected
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):  # what the locale cannot encode is escaped, never a crash
-            stream.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = _writable(sys.stdout), _writable(sys.stderr)
     sys.exit(main(sys.argv[1:]))
 
 
@@ -67,13 +67,22 @@ def main(args: Sequence[str]) -> int:
         return 0
 
 
+def _writable(stream: TextIO | None) -> TextIO:
+    """Make a stream that takes any text: what the locale cannot encode is escaped, and a closed stream takes all."""
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    if isinstance(stream, TextIOWrapper):
+        stream.reconfigure(errors="backslashreplace")
+    return stream
+
+
 def _guarded(args: Sequence[str], *, as_json: bool) -> int:
     try:
         return _invoke(args)
     except MemcliError as err:
         return report(err, as_json=as_json)
     except typer.TyperException as err:
-        return report(_as_usage_error(err), as_json=as_json)
+        return report(_as_usage_error(err, args), as_json=as_json)
     except KeyboardInterrupt:
         return report(Interrupted("interrupted"), as_json=as_json)
     except BrokenPipeError:
@@ -96,11 +105,11 @@ def _invoke(args: Sequence[str]) -> int:
     return 0
 
 
-def _as_usage_error(err: typer.TyperException) -> UsageError:
+def _as_usage_error(err: typer.TyperException, args: Sequence[str]) -> UsageError:
     """Say a command line's fault in our own form: small first letter, no full stop, where to look."""
     text = " ".join(err.format_message().split()).rstrip(".")
-    path = getattr(getattr(err, "ctx", None), "command_path", "memcli")
-    return UsageError(text[:1].lower() + text[1:], f"run `{path} --help`")
+    command = next((f" {entry.name}" for entry in COMMANDS if entry.name in args[:1]), "")
+    return UsageError(text[:1].lower() + text[1:], f"run `memcli{command} --help`")
 
 
 def _finish(exit_code: int) -> int:

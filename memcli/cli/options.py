@@ -1,11 +1,10 @@
 """The flags several commands share: one spelling, one help text, one range each. It refuses to know who uses them.
 
-def history(conversation: ConversationOrNone = None, limit: Limit = None, db: Db = None, json: Json = False) -> None:
+def history(conversation: ConversationOrNone = None, limit: Limit = None, db: Db = None, as_json: Json = False): ...
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Literal
 
@@ -57,29 +56,21 @@ LimitTokens = Annotated[
 Search = Annotated[
     str | None, typer.Option("--search", metavar="TEXT", help="Only messages that contain every word of it.")
 ]
-
-
-def _common(
-    *names: str, help: str, metavar: str | None = None, parser: Callable[[str], object] | None = None
-) -> object:
-    return typer.Option(*names, help=help, metavar=metavar, parser=parser, rich_help_panel="Common options")
-
-
-Db = Annotated[str | None, _common("-d", "--db", metavar="FILE", help="The store to use.")]
+Db = Annotated[str | None, typer.Option("-d", "--db", metavar="FILE", help="The store to use.")]
 Model = Annotated[
     str | None,
-    _common("-m", "--model", metavar="MODEL", help="An Ollama model, `embedded`, or `provider:model`."),
+    typer.Option("-m", "--model", metavar="MODEL", help="An Ollama model, `embedded`, or `provider:model`."),
 ]
-Json = Annotated[bool, _common("--json", help="Print one JSON document.")]
-JsonLines = Annotated[bool, _common("--jsonl", help="Print one JSON object a line.")]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+JsonLines = Annotated[bool, typer.Option("--jsonl", help="Print one JSON object a line.")]
 Limit = Annotated[
     int | None,
-    _common("-n", "--limit", metavar="ROWS", parser=parse_limit, help="Show at most so many; 0 shows all."),
+    typer.Option("-n", "--limit", metavar="ROWS", parser=parse_limit, help="Show at most so many; 0 shows all."),
 ]
 Since = Annotated[
     datetime | None,
-    _common("--since", metavar="AGE", parser=parse_since, help="Only what is newer: 30m, 24h, 7d, 2w or a date."),
+    typer.Option("--since", metavar="AGE", parser=parse_since, help="Only what is newer: 30m, 24h, 7d, 2w or a date."),
 ]
-Quiet = Annotated[bool, _common("-q", "--quiet", help="Print the answer and nothing beside it.")]
-Yes = Annotated[bool, _common("-y", "--yes", help="Do not ask.")]
-NoColor = Annotated[bool, _common("--no-color", help="Print without colours.")]
+Quiet = Annotated[bool, typer.Option("-q", "--quiet", help="Print the answer and nothing beside it.")]
+Yes = Annotated[bool, typer.Option("-y", "--yes", help="Do not ask.")]
+NoColor = Annotated[bool, typer.Option("--no-color", help="Print without colours.")]

@@ -16,6 +16,9 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
+CONTEXT: dict[str, object] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+"""How every command reads its line: `-h` is help, and help uses a wide terminal."""
+
 
 @dataclass(frozen=True, slots=True)
 class Entry:
@@ -51,7 +54,7 @@ class Command(TyperCommand):
 
 class _Lazy(TyperCommand):
     def __init__(self, entry: Entry) -> None:
-        super().__init__(entry.name, help=entry.help)
+        super().__init__(entry.name, help=entry.help, short_help=entry.help)
         self._entry = entry
 
     def make_context(self, *args: object, **options: object) -> typer.Context:
@@ -60,8 +63,8 @@ class _Lazy(TyperCommand):
 
     def _load(self) -> TyperCommand:
         module, function = self._entry.home.split(":")
-        app = typer.Typer(add_completion=False)
-        app.command(self._entry.name, cls=Command)(
+        app = typer.Typer(add_completion=False, rich_markup_mode=None)
+        app.command(self._entry.name, cls=Command, context_settings=CONTEXT)(
             cast("Callable[..., None]", getattr(import_module(f"memcli.cli.{module}"), function))
         )
         return cast(TyperCommand, get_command(app))

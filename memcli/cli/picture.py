@@ -11,16 +11,21 @@ from dataclasses import dataclass
 
 from memcli.memory import running, window
 from memcli.memory.context import Context, Policy, Request
+from memcli.memory.due import Due
 from memcli.memory.spans import Spans
-from memcli.memory.tokens import estimate_tokens
+from memcli.memory.tokens import calibrated, estimate_tokens
 from memcli.memory.wire import WireMessage, wire
 from memcli.records import Call, Conversation, Summary
 from memcli.store import Store
 
 FRAME_TOKENS = 5
 """What a chat template puts around a message: its start, role and end marks and two line ends. Source: ChatML."""
+CALIBRATION_CALLS = 10
+"""Past calls that correct the estimate."""
 PARTING = 1.25
 """Two counts of one prompt that differ by more than this factor are worth a warning."""
+LEAST_PARTING = 100
+"""Tokens below which two counts that differ are near enough."""
 TRUNCATED = 0.6
 """A reported prompt below this share of its estimate was cut, or served from a cache."""
 
@@ -35,6 +40,15 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the model's tokenizer would make of the prompt; a context's own numbers are budget units."""
+
+    tokens: int
+    method: str
+    """How it was come by: `by script`, and whether past calls corrected it."""
+
+
+@dataclass(frozen=True, slots=True)
 class Picture:
     """One context of one conversation, with what a person needs to judge it."""
 
@@ -43,9 +57,8 @@ class Picture:
     summary: Summary | None
     """The summary that stands in the context; None without one."""
     outside: Outside
-    due: running.Due
-    estimated_tokens: int
-    """What a present-day tokenizer would make of the prompt; the context's own numbers are budget units."""
+    due: Due
+    estimate: Estimate
     reported: Call | None
     """The last call to a model whose server reported its prompt's count; None when there is none."""
 
@@ -82,7 +95,7 @@ def take(store: Store, conversation: Conversation, policy: Policy) -> Picture:
         summary=store.summaries.get(conversation.id, summary_id) if summary_id else None,
         outside=_outside(store, conversation, context),
         due=running.due(store, conversation, policy, request, seen=context),
-        estimated_tokens=prompt_estimate(context),
+        estimate=_estimate(store, conversation, context),
         reported=_reported(store, conversation.id),
     )
 
@@ -91,6 +104,15 @@ def prompt_estimate(context: Context) -> int:
     """Estimate what a tokenizer makes of the prompt: every message's text, calls and frame, and the tools' schemas."""
     tools = sum(part.tokens for part in context.parts if part.source == "tools")
     return tools + sum(FRAME_TOKENS + estimate_tokens(_said(message)) for message in wire(context))
+
+
+def _estimate(store: Store, conversation: Conversation, context: Context) -> Estimate:
+    """Weigh the prompt by script, and correct it by what the model's server reported on its last calls."""
+    tokens = prompt_estimate(context)
+    pairs = store.calls.reported(conversation.model, limit=CALIBRATION_CALLS) if conversation.model else []
+    if not pairs:
+        return Estimate(tokens, "by script")
+    return Estimate(calibrated(tokens, pairs), f"by script, corrected by {len(pairs)} calls of {conversation.model}")
 
 
 def _said(message: WireMessage) -> str:
@@ -129,14 +151,14 @@ def _reported(store: Store, conversation_id: str) -> Call | None:
 
 
 def _warnings(picture: Picture) -> list[str]:
-    budget, estimate = picture.context.prompt_tokens, picture.estimated_tokens
+    budget, estimate = picture.context.prompt_tokens, picture.estimate.tokens
     room = picture.context.limit_tokens - picture.context.policy.output_reserve
     found: list[str] = []
     if estimate > room:
         found.append(
             f"a tokenizer would make about {estimate:,} tokens of this prompt and {room:,} fit: lower --max-tokens"
         )
-    elif estimate > budget * PARTING:
+    elif estimate > budget * PARTING and estimate - budget >= LEAST_PARTING:
         found.append(f"a tokenizer would make about {estimate:,} tokens of this prompt; the budget counts {budget:,}")
     call = picture.reported
     if call is not None and call.input_tokens is not None and call.estimated_tokens > 0:
@@ -146,7 +168,7 @@ def _warnings(picture: Picture) -> list[str]:
                 f"on call {call.id} the server counted {call.input_tokens:,} prompt tokens and we sent about"
                 f" {call.estimated_tokens:,}: it may have cut the prompt"
             )
-        elif share > PARTING:
+        elif share > PARTING and call.input_tokens - call.estimated_tokens >= LEAST_PARTING:
             found.append(
                 f"on call {call.id} the server counted {call.input_tokens:,} prompt tokens and we expected"
                 f" {call.estimated_tokens:,}"

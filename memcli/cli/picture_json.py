@@ -8,9 +8,6 @@ from memcli.cli.picture import Picture
 from memcli.memory.context import Part
 from memcli.memory.spans import Spans
 
-ESTIMATE_METHOD = "by script"
-"""How `estimate` was come by: runs of characters weighed by their script, see memory/tokens."""
-
 
 def picture_json(picture: Picture) -> Mapping[str, object]:
     """Describe a picture as a document: the same numbers as the picture, under stable names."""
@@ -42,7 +39,7 @@ def picture_json(picture: Picture) -> Mapping[str, object]:
             "forgotten": picture.outside.forgotten,
             "excluded": picture.outside.excluded,
         },
-        "estimate": {"tokens": picture.estimated_tokens, "method": ESTIMATE_METHOD},
+        "estimate": {"tokens": picture.estimate.tokens, "method": picture.estimate.method},
         "reported": _reported_json(picture),
         "next_fold": {
             "reason": picture.due.reason,

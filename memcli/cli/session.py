@@ -12,7 +12,7 @@ from types import TracebackType
 
 from memcli.cli.terminal import Terminal
 from memcli.config import Resolved, Settings, resolve, store_path
-from memcli.errors import NotFound
+from memcli.errors import NotFound, UsageError
 from memcli.records import Conversation
 from memcli.store import Store
 
@@ -48,6 +48,11 @@ class Session:
     def store(self) -> Store:
         """Open the store. Raises what Store raises."""
         return Store(self.store_path, busy_timeout_s=self.settings.busy_timeout_s, must_exist=self._must_exist)
+
+    def refuse_missing(self) -> None:
+        """Raise UsageError when somebody named a store that is not there."""
+        if not self.store_path.exists():
+            raise UsageError(f"there is no store at {self.store_path}", "check --db, MEMCLI_DB and `memcli config`")
 
     def conversation(self, reference: str = "last") -> Conversation:
         """Find a conversation by id, unique prefix, name or `last`. Raises NotFound or AmbiguousName."""

@@ -1,6 +1,5 @@
-"""Who summarises in this run, and why: the choice is said, never silent. LangChain is loaded only when a model is asked.
-
-It refuses to know how a summary is made.
+"""Who summarises in this run, and why: the choice is said, never silent.
+LangChain is loaded only when a model is asked. It refuses to know how a summary is made.
 """
 
 from __future__ import annotations
@@ -25,6 +24,25 @@ class Chosen:
     summarizer: Summarizer
     why: str
     """One line, for a person."""
+
+
+class Summarizers:
+    """The summarizers of one run: each model is connected once."""
+
+    def __init__(self) -> None:
+        self._chosen: dict[tuple[str, str], Chosen] = {}
+
+    def choose(self, settings: Settings) -> Summarizer:
+        """Choose by the settings of one conversation. Raises what choose_summarizer raises."""
+        key = (settings.summarizer, settings.model)
+        if key not in self._chosen:
+            self._chosen[key] = choose_summarizer(settings)
+        return self._chosen[key].summarizer
+
+    @property
+    def reasons(self) -> list[str]:
+        """Say who summarised and why, a line each."""
+        return [chosen.why for chosen in self._chosen.values()]
 
 
 def choose_summarizer(settings: Settings, environ: Mapping[str, str] = os.environ) -> Chosen:
@@ -52,7 +70,7 @@ class _Silent:
     label: str
     window_tokens: int
 
-    def complete(self, prompt: Prompt) -> Completion:
+    def complete(self, prompt: Prompt) -> Completion:  # noqa: ARG002 - the protocol asks for it
         raise AssertionError("a proposal asks no model")
 
 

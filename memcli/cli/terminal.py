@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 PIPED_WIDTH = 100
 """Columns to lay things out in when nobody's terminal is there to ask and COLUMNS is not set."""
-UNBOUNDED_WIDTH = 100_000
+UNBOUNDED_WIDTH = 1_000_000_000
 """Columns that cut or wrap nothing a person would call a line."""
 
 
@@ -89,6 +89,11 @@ class Terminal:
     def warn(self, text: str) -> None:
         """Warn on standard error, also with --quiet."""
         self._err.write(f"warning: {text}\n")
+
+    def note_progress(self, text: str) -> None:
+        """Replace the progress line on standard error; empty clears it. Only where `shows_progress`."""
+        self._err.write(f"\r\x1b[K{text}")
+        self._err.flush()
 
     @contextmanager
     def paged(self) -> Iterator[None]:

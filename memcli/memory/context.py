@@ -86,8 +86,8 @@ class Part:
     state: PartState | None = None
     """What it makes of its messages in the ledger; None for a part that holds none."""
     message: StoredMessage | None = None
-    clipped_text: str | None = None
-    """What replaces the message's content in the view; the store keeps the whole."""
+    shown_text: str | None = None
+    """What replaces the message's content in the view, clipped or with a metadata line; the store keeps the original."""
     summary_id: int | None = None
 
     def reference(self) -> PartRef:

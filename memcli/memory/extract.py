@@ -23,7 +23,7 @@ MAX_CANDIDATES = 600
 """Quotes that are weighed against one another; of a longer span those with the greatest own weight."""
 MIN_QUOTE_CHARACTERS = 12
 MIN_RESULT_CHARACTERS = 20
-LEAST_WORTH = 0.12
+LEAST_WORTH = 0.05
 """A quote worth less than this share of the best one is left out, even where there is room."""
 MAX_REQUEST_CHARACTERS = 240
 MAX_ACTIONS_CHARACTERS = 400

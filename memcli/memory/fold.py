@@ -1,26 +1,25 @@
-"""The compaction protocol, one implementation for both memory models: a span becomes a summary, or nothing changes.
+"""The compaction protocol: a span becomes a summary, or nothing changes.
 
     snapshot (head, span) → call the summarizer, no transaction open → validate → head unchanged? commit : discard
 
 A long backlog is folded in bounded chunks, oldest first, each committed, so that the request always fits the summarizer's
 window and progress survives a failure. Only what the summarizer was shown is covered. It refuses to know when to fold
-(`running`, `turns`) and which model writes.
+(`running`, `rolling`) and which model writes.
 """
 
 from __future__ import annotations
 
 import hashlib
-import time
-from collections.abc import Iterable, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
 from typing import Literal
 
-from memcli.errors import HeadMoved, MemcliError, ModelUnreachable
+from memcli.errors import HeadMoved
+from memcli.memory.asking import Rejected, Spending, ask
 from memcli.memory.context import Policy, text_tokens
-from memcli.memory.facts import extract_values, fidelity, select_values
+from memcli.memory.facts import fidelity, select_values, values_of
 from memcli.memory.prompts import PROMPT_VERSION, Prompt, render_values, summary_prompt, transcript_lines
-from memcli.memory.reasoning import without_reasoning
 from memcli.memory.summarizer import Completion, Summarizer, request_tokens
 from memcli.memory.tokens import estimate_tokens
 from memcli.memory.verdict import reject
@@ -31,14 +30,9 @@ FoldStatus = Literal["compacted", "nothing", "proposed", "rejected", "failed", "
 
 CHUNK_TOKENS = 6000
 """The most history one request carries, however large the summarizer's window: it bounds the cost of one failure."""
-ATTEMPTS = 2
-"""A summary that is rejected is asked for once more."""
+LEAST_CHUNK_TOKENS = 64
 LEAST_TOKENS = 20
 """A shorter span is not worth a summary."""
-BREAKER_ATTEMPTS = 6
-"""Failed attempts in a row after which automatic folds stop asking the model for a while."""
-BREAKER_BASE = timedelta(minutes=1)
-BREAKER_LONGEST = timedelta(hours=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +74,22 @@ class Task:
 
 
 @dataclass(slots=True)
-class _Progress:
-    """What a fold has done so far."""
+class Progress:
+    """What a compaction has done so far."""
 
+    spending: Spending = field(default_factory=Spending)
     first_message_id: int | None = None
     summary: Summary | None = None
+    """The last one that was committed."""
     tokens_before: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    calls: int = 0
-    reasons: list[str] = field(default_factory=list)
 
-    def result(self, task: Task, status: FoldStatus, error: str | None) -> FoldResult:
+    def result(self, conversation_id: str, status: FoldStatus, error: str | None = None) -> FoldResult:
+        """Say how it ended."""
         last = self.summary
         return FoldResult(
-            task.conversation_id, status, last, self.first_message_id if last else None,
+            conversation_id, status, last, self.first_message_id if last else None,
             last.last_message_id if last else None, self.tokens_before, last.tokens if last else 0,
-            self.input_tokens, self.output_tokens, self.calls, error,
+            self.spending.input_tokens, self.spending.output_tokens, self.spending.calls, error,
         )  # fmt: skip
 
 
@@ -107,28 +100,31 @@ def fold(task: Task) -> FoldResult:
     `failed` when the model did not answer, with whatever chunks were committed before. Raises ModelUnreachable when the
     model cannot be reached at all, and Interrupted or StoreLocked as they come; the store is consistent in every case.
     """
-    progress = _Progress()
+    progress = Progress()
     while True:
         head = task.store.summaries.head(task.conversation_id, task.kind)
         chunk = next_chunk(task, head)
-        replaced = (head.tokens if head else 0) + sum(message.tokens for message in chunk)
-        if not chunk or replaced - (head.tokens if head else 0) < LEAST_TOKENS:
+        span_tokens = sum(message.tokens for message in chunk)
+        if not chunk or span_tokens < LEAST_TOKENS:
             return _finished(task, progress, chunk)
         try:
-            summary = _fold_chunk(task, head, chunk, replaced, progress)
+            summary = _fold_chunk(task, head, chunk, (head.tokens if head else 0) + span_tokens, progress.spending)
         except HeadMoved as err:
-            return progress.result(task, "compacted" if progress.summary else "nothing", err.message)
-        except _Rejected as err:
-            return progress.result(task, err.status, err.message)
+            return progress.result(task.conversation_id, "compacted" if progress.summary else "nothing", err.message)
+        except Rejected as err:
+            return progress.result(task.conversation_id, err.status, err.message)
+        if progress.summary is None and head is not None:
+            progress.tokens_before += head.tokens
         progress.summary = summary
         progress.first_message_id = progress.first_message_id or chunk[0].id
-        progress.tokens_before += replaced
+        progress.tokens_before += span_tokens
 
 
 def next_chunk(task: Task, head: Summary | None) -> list[StoredMessage]:
     """Take the oldest uncovered messages that fit one request; [] when all are covered.
 
-    A unit (calls and their results) is not cut unless it alone is larger than a chunk. At least one message is taken.
+    A unit (calls and their results) is not cut unless it alone is larger than a chunk. At least one message is taken; one
+    that is larger than a chunk is shown to the summarizer clipped.
     """
     budget = chunk_budget(task.policy, task.summarizer, head)
     after = head.last_message_id if head else 0
@@ -139,7 +135,7 @@ def next_chunk(task: Task, head: Summary | None) -> list[StoredMessage]:
             continue
         if message.role != "tool":
             last_whole = len(chunk)
-        used += _shown_tokens(message)
+        used += shown_tokens(message)
         if chunk and used > budget:
             return chunk[: last_whole or len(chunk)]
         chunk.append(message)
@@ -148,108 +144,67 @@ def next_chunk(task: Task, head: Summary | None) -> list[StoredMessage]:
 
 def chunk_budget(policy: Policy, summarizer: Summarizer, head: Summary | None) -> int:
     """Tell how many tokens of history one request can carry beside the prompt, the old summary and the answer."""
-    bare = request_tokens(summary_prompt(head.text if head else None, (), max_tokens=policy.summary_tokens, instructions=None))
-    return max(64, min(CHUNK_TOKENS, summarizer.window_tokens - bare - 2 * policy.summary_tokens))
+    previous = head.text if head else None
+    bare = summary_prompt(previous, (), max_tokens=policy.summary_tokens, instructions=None)
+    frame = max(request_tokens(bare), estimate_tokens(bare.system + bare.user))
+    return max(LEAST_CHUNK_TOKENS, min(CHUNK_TOKENS, summarizer.window_tokens - frame - 2 * policy.summary_tokens))
 
 
-def breaker_opens_until(store: Store, conversation_id: str) -> datetime | None:
-    """Tell until when automatic folds leave the model alone, after it failed too often in a row; None when closed."""
-    failures = 0
-    newest: datetime | None = None
-    for call in store.calls.newest_first(conversation_id, purpose="compaction", limit=4 * BREAKER_ATTEMPTS):
-        if call.status not in ("failed", "rejected"):
-            break
-        failures += 1
-        newest = newest or call.started_at
-    if newest is None or failures < BREAKER_ATTEMPTS:
-        return None
-    wait = min(BREAKER_LONGEST, BREAKER_BASE * 2 ** ((failures - BREAKER_ATTEMPTS) // ATTEMPTS))
-    until = newest + wait
-    return until if until > datetime.now(UTC) else None
+def shown_tokens(message: StoredMessage) -> int:
+    """Count what a message takes in a request: the larger of the budget count and the script-aware estimate."""
+    return sum(max(text_tokens(line), estimate_tokens(line)) + 1 for line in transcript_lines([message]))
 
 
-class _Rejected(Exception):
-    def __init__(self, status: Literal["rejected", "failed"], message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.message = message
+def value_texts(messages: Sequence[StoredMessage]) -> list[tuple[int, str, str]]:
+    """List (id, role, text) of messages for the search for exact values: their calls' arguments are text too."""
+    return [(item.id, item.role, "\n".join(filter(None, (item.text, *_call_lines(item))))) for item in messages]
 
 
-def _finished(task: Task, progress: _Progress, rest: Sequence[StoredMessage]) -> FoldResult:
+def input_hash(kind: SummaryKind, summarizer: Summarizer, parent: int | None, prompt: Prompt, policy: Policy) -> str:
+    """Hash everything a summary depends on: equal hashes mean it need not be made again."""
+    pieces = (
+        PROMPT_VERSION, kind, summarizer.label, str(parent or 0), prompt.system, prompt.user, str(policy.values_tokens)
+    )  # fmt: skip
+    return hashlib.sha256("\0".join(pieces).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+def _finished(task: Task, progress: Progress, rest: Sequence[StoredMessage]) -> FoldResult:
     if progress.summary is not None:
-        return progress.result(task, "compacted", None)
+        return progress.result(task.conversation_id, "compacted")
     why = "everything is covered already" if not rest else f"{len(rest)} short messages are not worth a summary yet"
-    return progress.result(task, "nothing", why)
+    return progress.result(task.conversation_id, "nothing", why)
 
 
 def _fold_chunk(
-    task: Task, head: Summary | None, chunk: Sequence[StoredMessage], replaced: int, progress: _Progress
+    task: Task, head: Summary | None, chunk: Sequence[StoredMessage], replaced: int, spending: Spending
 ) -> Summary:
     cap = min(task.policy.summary_tokens, max(replaced - 1, 1))
-    prompt = summary_prompt(head.text if head else None, chunk, max_tokens=cap, instructions=task.instructions)
-    input_hash = _input_hash(task, head, prompt)
-    made = task.store.summaries.by_input(task.conversation_id, input_hash)
-    if made is not None and made.kind == task.kind:
-        expected = head.id if head else None
+    prompt = summary_prompt(
+        head.text if head else None, chunk, max_tokens=cap, instructions=task.instructions,
+        body_tokens=chunk_budget(task.policy, task.summarizer, head),
+    )  # fmt: skip
+    expected = head.id if head else None
+    digest = input_hash(task.kind, task.summarizer, expected, prompt, task.policy)
+    made = task.store.summaries.by_input(task.conversation_id, digest)
+    if made is not None and made.kind == task.kind and made.state == "made":
         task.store.summaries.move_head(task.conversation_id, task.kind, made.id, expected_head=expected)
         return replace(made, in_force=True)
-    text, completion = _ask(task, prompt, replaced, progress)
-    new = _new_summary(task, head, chunk, text, completion, input_hash)
+    source = f"{prompt.previous or ''}\n{prompt.user}"
+
+    def judge(completion: Completion, text: str) -> str | None:
+        return reject(completion, text, max_tokens=cap, replaced_tokens=replaced, source=source)
+
+    text, completion = ask(task.store, task.conversation_id, task.summarizer, prompt, judge, spending)
+    new = _new_summary(task, head, chunk, text, completion, digest)
     with task.store.transaction(durable=True):
-        return task.store.summaries.commit(task.conversation_id, new, expected_head=head.id if head else None)
-
-
-def _ask(task: Task, prompt: Prompt, replaced: int, progress: _Progress) -> tuple[str, Completion]:
-    """Ask until a summary is accepted, at most ATTEMPTS times; every attempt is recorded."""
-    source = (prompt.previous or "") + "\n" + "\n".join(transcript_lines(prompt.messages))
-    reason: tuple[Literal["rejected", "failed"], str] = ("failed", "")
-    for _ in range(ATTEMPTS):
-        estimated = request_tokens(prompt)
-        call = task.store.calls.begin(
-            task.conversation_id, turn_id=None, purpose="compaction", model=task.summarizer.label,
-            limit_tokens=task.summarizer.window_tokens, parts=(), estimated_tokens=estimated,
-        )  # fmt: skip
-        started = time.monotonic()
-
-        def record(status: str, completion: Completion | None, error: str | None, call: int = call, started: float = started) -> None:
-            task.store.calls.finish(
-                task.conversation_id, call, status=status, error=error,  # type: ignore[arg-type]
-                input_tokens=completion.input_tokens if completion else None,
-                output_tokens=completion.output_tokens if completion else None,
-                duration_ms=int((time.monotonic() - started) * 1000),
-            )  # fmt: skip
-
-        try:
-            completion = task.summarizer.complete(prompt)
-        except ModelUnreachable as err:
-            record("failed", None, err.message)
-            raise
-        except KeyboardInterrupt:
-            record("interrupted", None, "interrupted")
-            raise
-        except Exception as err:  # noqa: BLE001 - a summarizer is anybody's code; whatever it raises is a failed attempt
-            reason = ("failed", err.message if isinstance(err, MemcliError) else f"{type(err).__name__}: {err}")
-            record("failed", None, reason[1])
-            continue
-        progress.calls += 1 if completion.input_tokens or completion.output_tokens else 0
-        progress.input_tokens += completion.input_tokens
-        progress.output_tokens += completion.output_tokens
-        text = without_reasoning(completion.text)
-        error = reject(completion, text, max_tokens=prompt.max_tokens, replaced_tokens=replaced, source=source)
-        record("rejected" if error else "done", completion, error)
-        if error is None:
-            return text, completion
-        reason = ("rejected", error)
-    raise _Rejected(*reason)
+        return task.store.summaries.commit(task.conversation_id, new, expected_head=expected)
 
 
 def _new_summary(
-    task: Task, head: Summary | None, chunk: Sequence[StoredMessage], text: str, completion: Completion, input_hash: str
+    task: Task, head: Summary | None, chunk: Sequence[StoredMessage], text: str, completion: Completion, digest: str
 ) -> NewSummary:
-    text = text.encode("utf-8", "replace").decode("utf-8").replace("\0", "")
-    spoken = [(message.id, message.role, _value_text(message)) for message in chunk]
+    spoken = value_texts(chunk)
     values = select_values(spoken, max_tokens=task.policy.values_tokens, previous=head.values if head else ())
-    said = [value for _, _, words in spoken for value in extract_values(words)]
     return NewSummary(
         kind=task.kind,
         parent_id=head.id if head else None,
@@ -257,30 +212,19 @@ def _new_summary(
         last_message_id=chunk[-1].id,
         text=text,
         values=values,
-        fidelity=fidelity(said, text, values),
+        fidelity=fidelity(values_of([words for _, _, words in spoken]), text, values),
         tokens=text_tokens(text) + (text_tokens(render_values(values)) if values else 0),
         model=task.summarizer.label,
         prompt_version=PROMPT_VERSION,
         input_tokens=completion.input_tokens,
         output_tokens=completion.output_tokens,
-        input_hash=input_hash,
+        input_hash=digest,
         fallback=task.fallback,
         instructions=task.instructions,
     )
 
 
-def _value_text(message: StoredMessage) -> str:
-    calls = "\n".join(line for line in transcript_lines([message]) if " calls " in line)
-    return f"{message.text}\n{calls}" if calls else message.text
-
-
-def _shown_tokens(message: StoredMessage) -> int:
-    return sum(max(text_tokens(line), estimate_tokens(line)) + 1 for line in transcript_lines([message]))
-
-
-def _input_hash(task: Task, head: Summary | None, prompt: Prompt) -> str:
-    pieces: Iterable[str] = (
-        PROMPT_VERSION, task.kind, task.summarizer.label, str(head.id if head else 0), prompt.system, prompt.user,
-        str(task.policy.values_tokens),
-    )  # fmt: skip
-    return hashlib.sha256("\0".join(pieces).encode("utf-8", "backslashreplace")).hexdigest()
+def _call_lines(message: StoredMessage) -> list[str]:
+    return [
+        f"{call.name} {json.dumps(dict(call.args), ensure_ascii=False, default=str)}" for call in message.tool_calls
+    ]

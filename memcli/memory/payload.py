@@ -13,16 +13,22 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
-from enum import Enum
 from math import isfinite
 from uuid import UUID
 
 TAG = "__memcli__"
-DEEPEST = 200
-"""Levels of lists and objects kept; what lies deeper becomes its repr, so that no reader runs out of stack."""
+DEEPEST = 80
+"""Levels of lists and objects kept; what lies deeper becomes its repr, so that no reader runs out of stack.
+
+A level is up to four levels of JSON, and CPython's reader takes about 1,000.
+"""
 LONGEST_REPR = 2000
 MOST_DIGITS = 4000
 """CPython refuses to read integers of over 4,300 digits (sys.int_info.default_max_str_digits)."""
+
+
+_Within = tuple[int, ...]
+_Packer = Callable[[object, _Within], object]
 
 
 def dumps(value: object) -> str:
@@ -35,19 +41,19 @@ def loads(text: str) -> object:
     return unpack(json.loads(text))
 
 
-def pack(value: object, depth: int = 0) -> object:
-    """Turn any value into what strict JSON holds."""
+def pack(value: object, within: _Within = ()) -> object:
+    """Turn any value into what strict JSON holds. `within` names the containers around it, for cycles."""
     if value is None or value is True or value is False or type(value) is str:
         return value
-    if depth > DEEPEST:
+    if len(within) > DEEPEST or id(value) in within:
         return _substitute(value)
-    packer = _PACKERS.get(type(value))
-    if packer is not None:
-        return packer(value, depth + 1)
-    for kind, other in _BASES:
-        if isinstance(value, kind):
-            return other(value, depth + 1)
-    return _substitute(value)
+    packer = _PACKERS.get(type(value)) or next((other for kind, other in _BASES if isinstance(value, kind)), None)
+    if packer is None:
+        return _substitute(value)
+    try:
+        return packer(value, (*within, id(value)))
+    except Exception:  # noqa: BLE001 - anybody's mapping or subclass; a message must not be lost because of it
+        return _substitute(value)
 
 
 def unpack(value: object) -> object:
@@ -77,39 +83,39 @@ def _substitute(value: object) -> dict[str, object]:
     return _tagged("repr", {"type": f"{type(value).__module__}.{type(value).__qualname__}", "repr": shown})
 
 
-def _pack_int(value: object, _: int) -> object:
+def _pack_int(value: object, _: _Within) -> object:
     assert isinstance(value, int)
     return _tagged("int", hex(value)) if value.bit_length() > 3 * MOST_DIGITS else value
 
 
-def _pack_float(value: object, _: int) -> object:
+def _pack_float(value: object, _: _Within) -> object:
     assert isinstance(value, float)
     return value if isfinite(value) else _tagged("float", str(value))
 
 
-def _pack_list(value: object, depth: int) -> object:
+def _pack_list(value: object, within: _Within) -> object:
     assert isinstance(value, list)
-    return [pack(item, depth) for item in value]
+    return [pack(item, within) for item in value]
 
 
-def _pack_dict(value: object, depth: int) -> object:
+def _pack_dict(value: object, within: _Within) -> object:
     assert isinstance(value, Mapping)
     if all(type(key) is str for key in value) and TAG not in value:
-        return {key: pack(item, depth) for key, item in value.items()}
-    return _tagged("dict", [[pack(key, depth), pack(item, depth)] for key, item in value.items()])
+        return {key: pack(item, within) for key, item in value.items()}
+    return _tagged("dict", [[pack(key, within), pack(item, within)] for key, item in value.items()])
 
 
-def _pack_items(kind: str) -> Callable[[object, int], object]:
-    def packer(value: object, depth: int) -> object:
+def _pack_items(kind: str) -> _Packer:
+    def packer(value: object, within: _Within) -> object:
         assert isinstance(value, tuple | set | frozenset)
         items = value if isinstance(value, tuple) else sorted(value, key=repr)
-        return _tagged(kind, [pack(item, depth) for item in items])
+        return _tagged(kind, [pack(item, within) for item in items])
 
     return packer
 
 
-def _pack_text(kind: str, write: Callable[..., str]) -> Callable[[object, int], object]:
-    def packer(value: object, _: int) -> object:
+def _pack_text(kind: str, write: Callable[..., str]) -> _Packer:
+    def packer(value: object, _: _Within) -> object:
         return _tagged(kind, write(value))
 
     return packer
@@ -136,7 +142,7 @@ def _read_int(text: str) -> int:
     return int(text, 16) if text.startswith(("0x", "-0x")) else int(Decimal(text))
 
 
-_PACKERS: dict[type, Callable[[object, int], object]] = {
+_PACKERS: dict[type, _Packer] = {
     int: _pack_int,
     float: _pack_float,
     list: _pack_list,
@@ -154,13 +160,17 @@ _PACKERS: dict[type, Callable[[object, int], object]] = {
     UUID: _pack_text("uuid", str),
     complex: _pack_text("complex", str),
 }
-_BASES: tuple[tuple[type, Callable[[object, int], object]], ...] = (
-    (Enum, lambda value, depth: pack(getattr(value, "value", None), depth)),
-    (str, lambda value, depth: str.__str__(value)),  # type: ignore[arg-type]
-    (int, lambda value, depth: _pack_int(int(value), depth)),  # type: ignore[call-overload]
-    (float, lambda value, depth: _pack_float(float(value), depth)),  # type: ignore[arg-type]
+_BASES: tuple[tuple[type, _Packer], ...] = (
+    (str, lambda value, _: str.__str__(value)),
+    (int, lambda value, within: _pack_int(int.__int__(value), within)),  # type: ignore[arg-type]
+    (float, lambda value, within: _pack_float(float.__float__(value), within)),  # type: ignore[arg-type]
+    (list, _pack_list),
+    (tuple, _pack_items("tuple")),
+    (set, _pack_items("set")),
+    (frozenset, _pack_items("frozenset")),
     (Mapping, _pack_dict),
 )
+"""Classes of somebody's own come back as the built-in one they are equal to."""
 _READERS: dict[str, Callable[..., object]] = {
     "float": float,
     "int": _read_int,

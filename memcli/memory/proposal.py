@@ -38,11 +38,14 @@ def propose(
         return FoldResult(conversation.id, "nothing", error="no fold is due")
     task = Task(store, conversation.id, "running", policy, summarizer, what.last_message_id, instructions)
     head = store.summaries.head(conversation.id, "running")
-    result = FoldResult(conversation.id, "proposed", tokens_after=policy.summary_tokens)
-    for before, chunk in _chunks(task, head):
-        result = _with_chunk(result, task, before, chunk)
+    before = head.tokens if head else 0
+    result = FoldResult(conversation.id, "proposed", tokens_before=before, tokens_after=policy.summary_tokens)
+    for earlier, chunk in _chunks(task, head):
+        result = _with_chunk(result, task, earlier, chunk)
     if result.first_message_id is None:
-        return FoldResult(conversation.id, "nothing", error="the uncovered messages are too short to be worth a summary yet")
+        return FoldResult(
+            conversation.id, "nothing", error="the uncovered messages are too short to be worth a summary yet"
+        )
     return result
 
 
@@ -61,8 +64,8 @@ def _stand_in(task: Task, head: Summary | None, last_message_id: int) -> Summary
         return replace(head, text=text, tokens=task.policy.summary_tokens, last_message_id=last_message_id)
     return Summary(
         kind=task.kind, parent_id=None, first_message_id=1, last_message_id=last_message_id, text=text, values=(),
-        fidelity=None, tokens=task.policy.summary_tokens, model=task.summarizer.label, prompt_version="", input_tokens=0,
-        output_tokens=0, input_hash="",
+        fidelity=None, tokens=task.policy.summary_tokens, model=task.summarizer.label, prompt_version="",
+        input_tokens=0, output_tokens=0, input_hash="",
     )  # fmt: skip
 
 
@@ -75,7 +78,7 @@ def _with_chunk(result: FoldResult, task: Task, head: Summary | None, chunk: lis
         result,
         first_message_id=result.first_message_id or chunk[0].id,
         last_message_id=chunk[-1].id,
-        tokens_before=result.tokens_before + (head.tokens if head else 0) + sum(message.tokens for message in chunk),
+        tokens_before=result.tokens_before + sum(message.tokens for message in chunk),
         input_tokens=result.input_tokens + (request_tokens(prompt) if asks else 0),
         calls=result.calls + (1 if asks else 0),
     )

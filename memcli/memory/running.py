@@ -6,29 +6,16 @@ window: between two folds the source has them in neither window nor summary. An 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from memcli.errors import HeadMoved, NotFound
+from memcli.errors import ContextOverflow, HeadMoved, NotFound
 from memcli.memory import window
+from memcli.memory.asking import breaker_opens_until
 from memcli.memory.context import Context, Policy, Request
-from memcli.memory.fold import FoldResult, Task, breaker_opens_until, fold
+from memcli.memory.due import Due
+from memcli.memory.fold import FoldResult, Task, fold
 from memcli.memory.spans import Spans
 from memcli.memory.summarizer import ExtractiveSummarizer, Summarizer
 from memcli.records import Conversation, Summary
 from memcli.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class Due:
-    """Whether a fold is due, and what it would take."""
-
-    reason: str | None
-    """Why it is due, in words; None when it is not."""
-    humans: int
-    """The user's messages since the last fold, counted up to the policy's `compact_every`."""
-    first_message_id: int
-    last_message_id: int
-    """The uncovered span; empty (first > last) when everything is covered."""
 
 
 def due(
@@ -52,11 +39,13 @@ def due(
         if humans >= policy.compact_every:
             reason = f"{policy.compact_every} messages from the user since the last fold"
         elif policy.compact_on_overflow:
-            if seen is None:
-                tools_tokens = request.tools_tokens if request else 0
-                seen = window.context(store, conversation, policy, Request(last, None, tools_tokens))
-            reason = _overflow(seen, last)
-    return Due(reason, humans, covered + 1, last)
+            try:
+                seen = seen or window.context(store, conversation, policy, _at_rest(last, request))
+                reason = _overflow(seen, last)
+            except ContextOverflow as err:
+                reason = f"the context does not fit: {err.message}"
+    left = 0 if reason else max(0, policy.compact_every - humans)
+    return Due(reason, humans, covered + 1, last, left)
 
 
 def settle(
@@ -78,9 +67,11 @@ def settle(
         return FoldResult(conversation.id, "nothing", error="everything is covered already")
     if if_needed and what.reason is None:
         return FoldResult(conversation.id, "nothing", error="no fold is due")
-    stands_in = if_needed and breaker_opens_until(store, conversation.id) is not None
+    stands_in = if_needed and breaker_opens_until(store, conversation.id, summarizer.label) is not None
     writer: Summarizer = ExtractiveSummarizer() if stands_in else summarizer
-    task = Task(store, conversation.id, "running", policy, writer, what.last_message_id, instructions, fallback=stands_in)
+    task = Task(
+        store, conversation.id, "running", policy, writer, what.last_message_id, instructions, fallback=stands_in
+    )
     return fold(task)
 
 
@@ -115,6 +106,10 @@ def foldable_up_to(store: Store, conversation: Conversation) -> int:
         return conversation.last_message_id
     ongoing = store.messages.of_turn(conversation.id, last.id, excluded=True)
     return ongoing[0].id - 1 if ongoing else conversation.last_message_id
+
+
+def _at_rest(last: int, request: Request | None) -> Request:
+    return Request(last, None, request.tools_tokens if request else 0)
 
 
 def _overflow(seen: Context, last: int) -> str | None:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from memcli.memory.extract import extractive_summary
-
 from memcli.memory.context import text_tokens
+from memcli.memory.extract import NO_ACTIONS, extractive_summary, extractive_turn
 from memcli.memory.prompts import Prompt
+from memcli.memory.recalls import NOT_AVAILABLE
+from memcli.memory.turn_prompts import TurnFields, write_turn
 
 EXTRACTIVE = "extractive"
 """The label of the extractive summarizer, as settings and summaries name it."""
@@ -25,6 +26,8 @@ class Completion:
     finish_reason: str
     """`stop`, `length`, or what else the provider says."""
     asked_for_tools: bool = False
+    is_quoted: bool = False
+    """The text quotes messages word for word: a reasoning tag in it is what somebody said."""
 
 
 class Summarizer(Protocol):
@@ -53,8 +56,14 @@ class ExtractiveSummarizer:
 
     def complete(self, prompt: Prompt) -> Completion:
         """Pick sentences up to the prompt's cap."""
+        if prompt.schema is not None:
+            request, actions, answer = extractive_turn(prompt.messages)
+            fields = TurnFields(
+                request or NOT_AVAILABLE, actions.replace(NO_ACTIONS, NOT_AVAILABLE), answer or NOT_AVAILABLE
+            )
+            return Completion(write_turn(fields), 0, 0, "stop", is_quoted=True)
         text = extractive_summary(previous=prompt.previous, messages=prompt.messages, max_tokens=prompt.max_tokens)
-        return Completion(text, 0, 0, "stop")
+        return Completion(text, 0, 0, "stop", is_quoted=True)
 
 
 def request_tokens(prompt: Prompt) -> int:

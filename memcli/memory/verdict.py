@@ -8,8 +8,10 @@ from memcli.memory.context import text_tokens
 from memcli.memory.summarizer import Completion
 
 _ERROR = re.compile(
-    r"^\W*(?:error\b|an error occurred|exception\b|traceback\b|internal server error|request timed out|"
-    r"i(?:'m| am) sorry\b|sorry,|i can(?:'t|not)\b|i(?:'m| am) unable\b|as an ai\b)",
+    r"^\W*(?:(?:\w*error|exception|traceback)\s*(?:[:(\[]|\d|$)|traceback \(most|an error (?:has )?occurred|"
+    r"(?:internal server error|bad gateway|service unavailable|too many requests|rate limit exceeded)\b|"
+    r"request timed out\b|"
+    r"i(?:['’]m| am) sorry\b|sorry,|i can(?:['’]t|not)\b|i(?:['’]m| am) unable\b|as an ai\b)",
     re.IGNORECASE,
 )
 _CONTINUES = re.compile(r"^\W*(?:#\d+\s+)?(?:user|human|assistant|ai)\s*:", re.IGNORECASE)

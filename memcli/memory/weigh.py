@@ -97,7 +97,7 @@ _TOOL_WEIGHT = 0.4
 _SPEAKER_WEIGHTS: Mapping[str, float] = {"user": 1.3, "assistant": 1.0}
 _FAILED = re.compile(r"\W*(?:error|exception|traceback|failed|not found|denied)", re.IGNORECASE)
 _DECISIVE = re.compile(
-    r"\b(?:confirm(?:ed)?|decid\w+|agree\w*|proceed|approved?|booked|cancell?ed|refund\w*|updated|changed|prefer\w*"
+    r"\b(?:confirm(?:ed)?|decid\w+|proceed|approved?|booked|cancell?ed|refund\w*|updated|changed|prefer\w*"
     r"|want|need|must|never|always|remember|deadline|because|instead|successfully|failed|not eligible|cannot|total"
     r"|i(?:'m| am)|my)\b",
     re.IGNORECASE,
@@ -106,7 +106,8 @@ _FILLER = re.compile(
     r"\W*(?:thank|you(?:'re| are) welcome|hi\b|hello\b|hey\b|great\b|ok(?:ay)?\b|sure\b|got it|feel free|wow\b|cool\b"
     r"|have a (?:great|nice|good|wonderful)|is there anything|if (?:you|there)\S* (?:any|need|have|further)|bye\b"
     r"|let me know|please (?:let me know|hold|bear)|safe travels|how (?:can|may) i|i(?:'m| am) (?:here to|glad|happy)"
-    r"|one moment|i (?:really )?appreciate|i understand|take care|yep\b|no problem|can you (?:help|assist))",
+    r"|one moment|glad\b"
+    r"|i (?:really |totally )?(?:appreciate|agree)|i understand|take care|yep\b|no problem|can you (?:help|assist))",
     re.IGNORECASE,
 )
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+")

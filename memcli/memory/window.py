@@ -1,9 +1,9 @@
 """Model A: the newest messages within a token budget, after a running summary of the rest.
 
-The window equals langchain_core's `trim_messages(strategy="last", start_on="human", include_system=True)` with the
-approximate counter, without reading the history: every message's count is stored, and rows are read from the newest back
-until the budget is spent. Two departures from the source, each switchable in Policy and reported in the context:
-a tool call and its results are one unit, and a newest turn that alone exceeds the budget is kept and clipped.
+The window equals langchain_core's `trim_messages(strategy="last", start_on=HumanMessage, include_system=True)` with the
+approximate counter, without reading the history: every message's count is stored, and rows are read from the newest
+back until the budget is spent. Two departures from the source, each switchable in Policy: a tool call and its results
+are one unit wherever they were stored, and a newest turn that alone exceeds the budget is kept and clipped.
 
 It refuses to know Model B (`turns`) and never calls a model.
 """
@@ -11,17 +11,17 @@ It refuses to know Model B (`turns`) and never calls a model.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from memcli.errors import ContextOverflow
+from memcli.memory.backwards import backwards
 from memcli.memory.clip import LEAST_CLIP_TOKENS, Shown, fit
 from memcli.memory.context import Context, Ledger, Part, Policy, Request, spans_of, system_tokens, text_tokens
+from memcli.memory.parts import fit_turn, message_part, ongoing_turn, system_parts, tools_parts, turn_part, units_of
 from memcli.memory.prompts import render_summary, render_values
 from memcli.memory.spans import Spans
 from memcli.records import Conversation, StoredMessage, Summary
 from memcli.store import Store
 
-UNIT_DEPARTURE = "a tool result whose call is outside the window is left out with it (the source would send it alone)"
 LONGEST_TURN = 2000
 """Messages read back in search of the user's message the newest turn begins with."""
 CLIP_DEPARTURE = "the newest turn alone exceeds the budget: it is kept and clipped (the source would send no history)"
@@ -63,13 +63,14 @@ def select(newest_first: Iterable[StoredMessage], max_tokens: int, policy: Polic
             total += message.tokens
     newest_human = next((index for index, message in enumerate(suffix) if message.role == "human"), None)
     if newest_human is None and overflow is not None and policy.clips_newest:
-        turn = [*suffix, overflow] if overflow.role == "human" else _back_to_human([*suffix, overflow], reader, unreadable)
+        turn = (
+            [*suffix, overflow] if overflow.role == "human" else _back_to_human([*suffix, overflow], reader, unreadable)
+        )
         shown = _squeeze(turn[::-1], max_tokens)
         return Window(tuple(shown), (CLIP_DEPARTURE,) if shown else (), tuple(unreadable))
     while suffix and suffix[-1].role != "human":
         suffix.pop()
-    kept, departures = _whole_units(suffix[::-1]) if policy.keeps_units else (suffix[::-1], ())
-    return Window(tuple(Shown.whole(message) for message in kept), departures, tuple(unreadable))
+    return Window(tuple(Shown.whole(message) for message in suffix[::-1]), (), tuple(unreadable))
 
 
 def context(store: Store, conversation: Conversation, policy: Policy, request: Request) -> Context:
@@ -78,18 +79,21 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     Reads the window's rows and one more, whatever the conversation's length; writes nothing and calls no model.
     Raises ContextOverflow when what must be there does not fit the limit.
     """
-    last_id = conversation.last_message_id if request.up_to is None else min(request.up_to, conversation.last_message_id)
+    last_id = (
+        conversation.last_message_id if request.up_to is None else min(request.up_to, conversation.last_message_id)
+    )
     head = head_at(store, conversation.id, last_id)
-    fixed = [*_system_parts(store, conversation), *tools_parts(request), *_summary_parts(head)]
-    turn = _ongoing(store, conversation.id, request)
+    fixed = [*system_parts(store, conversation), *tools_parts(request), *_summary_parts(head)]
+    turn = ongoing_turn(store, conversation.id, request)
     reserve = Part("reserve", policy.output_reserve, "kept free for the answer")
     available = policy.limit_tokens - reserve.tokens - sum(part.tokens for part in fixed)
     turn_shown = fit_turn(turn, available)
     budget = max(0, min(policy.max_tokens, available - sum(item.tokens for item in turn_shown)))
     before = turn[0].id - 1 if turn else last_id
     down_to = 2 if any(part.message is not None for part in fixed) else 1
-    window = select(store.messages.newest_first(conversation.id, up_to=before, down_to=down_to), budget, policy)
-    parts = (*fixed, *map(_window_part, window.shown), *map(turn_part, turn_shown), reserve)
+    newest_first = store.messages.newest_first(conversation.id, up_to=before, down_to=down_to)
+    window = select(backwards(newest_first) if policy.keeps_units else newest_first, budget, policy)
+    parts = (*fixed, *map(message_part, window.shown), *map(turn_part, turn_shown), reserve)
     excluded = Spans.ids((*store.messages.excluded_ids(conversation.id, up_to=last_id), *window.unreadable))
     covered = Spans.of([(head.first_message_id, head.last_message_id)]) if head else Spans()
     ledger = Ledger.of(
@@ -112,47 +116,6 @@ def head_at(store: Store, conversation_id: str, last_id: int) -> Summary | None:
     return head
 
 
-def tools_parts(request: Request) -> list[Part]:
-    """Describe the tools' schemas as a part; [] without tools."""
-    if not request.tools_tokens:
-        return []
-    return [Part("tools", request.tools_tokens, "the tools' schemas go along with every call", request.tools_text)]
-
-
-def fit_turn(turn: list[StoredMessage], available: int) -> list[Shown]:
-    """Make the ongoing turn fit: its tool results are clipped, the user's message never.
-
-    Raises ContextOverflow naming what is needed and what is available.
-    """
-    shown = fit([Shown.whole(message) for message in turn], available, ("tool",))
-    needed = sum(item.tokens for item in shown)
-    if needed > max(available, 0) or (available < 0 and not turn):
-        what = "the message" if len(turn) == 1 else "this turn" if turn else "what is always sent"
-        raise ContextOverflow(
-            what, max(needed, -available if not turn else needed), max(available, 0),
-            "shorten it, raise --limit-tokens, or lower --output-reserve",
-        )  # fmt: skip
-    return shown
-
-
-def turn_part(item: Shown) -> Part:
-    """Describe one message of the ongoing turn."""
-    is_first_human = item.message.role == "human"
-    why = "the new message" if is_first_human else "the ongoing turn is always in full"
-    part = _window_part(item)
-    return replace(part, source="new" if is_first_human else "message", why=why if not item.clipped_text else part.why)
-
-
-def _system_parts(store: Store, conversation: Conversation) -> list[Part]:
-    if conversation.system_prompt:
-        text = conversation.system_prompt
-        return [Part("system", system_tokens(text), "the conversation's system prompt", text)]
-    lead = store.messages.leading_system(conversation.id)
-    if lead is None:
-        return []
-    return [Part("system", lead.tokens, "its first message is a system message", lead.text, lead.id, lead.id, "verbatim", lead)]
-
-
 def _summary_parts(head: Summary | None) -> list[Part]:
     if head is None:
         return []
@@ -162,26 +125,10 @@ def _summary_parts(head: Summary | None) -> list[Part]:
     parts = [Part("summary", system_tokens(text), why, text, first, last, "summarised", summary_id=head.id)]
     if head.values:
         values = render_values(head.values)
-        parts.append(Part("values", text_tokens(values), f"exact values carried by s{head.id}", values, summary_id=head.id))
+        parts.append(
+            Part("values", text_tokens(values), f"exact values carried by s{head.id}", values, summary_id=head.id)
+        )
     return parts
-
-
-def _ongoing(store: Store, conversation_id: str, request: Request) -> list[StoredMessage]:
-    if request.turn_id is None:
-        return []
-    return [item for item in store.messages.of_turn(conversation_id, request.turn_id) if not item.is_excluded]
-
-
-def _window_part(item: Shown) -> Part:
-    message = item.message
-    if item.clipped_text is None:
-        why, state = "within the newest messages of the window", "verbatim"
-    else:
-        why, state = f"clipped from {message.tokens:,} tokens to fit", "clipped"
-    return Part(
-        "message", item.tokens, why, item.clipped_text or message.text, message.id, message.id,
-        "clipped" if state == "clipped" else "verbatim", message, item.clipped_text,
-    )  # fmt: skip
 
 
 def _back_to_human(
@@ -215,33 +162,10 @@ def _squeeze(turn: list[StoredMessage], max_tokens: int) -> list[Shown]:
         sizes.pop(0)
     shown = [Shown.whole(message) for unit in ([human], *units) for message in unit]
     for roles in (("tool",), ("ai",), ("human",)):
-        shown = fit(shown, max_tokens, roles)  # type: ignore[arg-type]
+        shown = fit(shown, max_tokens, roles)
     return shown if sum(item.tokens for item in shown) <= max_tokens else []
-
-
-def units_of(messages: list[StoredMessage]) -> list[list[StoredMessage]]:
-    """Group messages into units: an AI message with calls and the tool results behind it, or one message alone."""
-    units: list[list[StoredMessage]] = []
-    for message in messages:
-        if message.role == "tool" and units and (units[-1][0].tool_calls or units[-1][-1].role == "tool"):
-            units[-1].append(message)
-        else:
-            units.append([message])
-    return units
 
 
 def _least(message: StoredMessage) -> int:
     can_be_clipped = message.role == "tool" or (message.role == "ai" and not message.tool_calls)
     return min(message.tokens, LEAST_CLIP_TOKENS) if can_be_clipped else message.tokens
-
-
-def _whole_units(messages: list[StoredMessage]) -> tuple[list[StoredMessage], tuple[str, ...]]:
-    """Move the start past a tool result whose call lies before it; the next human message is the new start."""
-    called: set[str] = set()
-    orphan = -1
-    for index, message in enumerate(messages):
-        called.update(call.id for call in message.tool_calls)
-        if message.role == "tool" and message.tool_call_id not in called:
-            orphan = index
-    start = next((i for i in range(orphan + 1, len(messages)) if messages[i].role == "human"), 0) if orphan >= 0 else 0
-    return messages[start:], ((UNIT_DEPARTURE,) if start else ())

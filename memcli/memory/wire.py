@@ -16,9 +16,14 @@ from typing import Literal, cast
 from memcli.memory.context import Context, Part
 from memcli.memory.pairs import Entry, Placed, arrange
 from memcli.memory.reasoning import answer_text
-from memcli.records import StoredMessage, ToolCall
+from memcli.records import MemoryModel, StoredMessage, ToolCall
 
 WireRole = Literal["system", "user", "assistant", "tool"]
+_SPOKEN: Mapping[MemoryModel, frozenset[str]] = {
+    "window": frozenset(),
+    "turns": frozenset(("compaction", "turn_summary", "values", "plan")),
+}
+"""The parts each memory model tells as messages of the harness; the others stand in the system message."""
 UNKNOWN_RESULT = "No result was stored: the tool was interrupted. Whether it had side effects is unknown."
 
 
@@ -40,8 +45,11 @@ def wire(context: Context) -> list[WireMessage]:
     """Turn a context into messages a provider accepts, in order."""
     system: list[str] = []
     rest: list[WireMessage] = []
+    spoken = _SPOKEN[context.memory]
     for part in context.parts:
-        if part.source in ("system", "summary", "values", "plan") and part.text:
+        if part.source in spoken:
+            rest.append(WireMessage("user", part.text))
+        elif part.source in ("system", "summary", "values", "plan") and part.text:
             system.append(part.text)
         elif part.message is not None:
             shown = _message(part.message, part)
@@ -49,9 +57,9 @@ def wire(context: Context) -> list[WireMessage]:
                 system.append(shown.content)
             else:
                 rest.append(shown)
-        elif part.source in ("compaction", "turn_summary", "pin"):
-            rest.append(WireMessage("user", part.text))
-    paired = [message for message in _paired(rest) if message.content.strip() or message.tool_calls or message.role == "tool"]
+    paired = [
+        message for message in _paired(rest) if message.content.strip() or message.tool_calls or message.role == "tool"
+    ]
     lead = "\n\n".join(text for text in system if text.strip())
     return [*([WireMessage("system", lead)] if lead else []), *paired]
 
@@ -73,9 +81,17 @@ def _block_text(block: object) -> str:
     kind = block.get("type")
     if kind in ("text", "input_text", "output_text") or ("text" in block and kind is None):
         return str(block.get("text") or "")
-    if kind in ("reasoning", "thinking", "redacted_thinking", "tool_use", "tool_call", "function_call", "invalid_tool_call"):
+    if kind in (
+        "reasoning",
+        "thinking",
+        "redacted_thinking",
+        "tool_use",
+        "tool_call",
+        "function_call",
+        "invalid_tool_call",
+    ):
         return ""
-    return f"[{kind or 'block'} left out]"
+    return "[image]" if kind in ("image", "image_url", "input_image") else f"[{kind or 'block'} left out]"
 
 
 def _message(message: StoredMessage, part: Part) -> WireMessage:
@@ -83,7 +99,7 @@ def _message(message: StoredMessage, part: Part) -> WireMessage:
     name = data.get("name")
     shown = WireMessage(
         "user",
-        part.clipped_text if part.clipped_text is not None else content_text(data.get("content")),
+        part.shown_text if part.shown_text is not None else content_text(data.get("content")),
         name=name if isinstance(name, str) else None,
         message_id=message.id,
     )

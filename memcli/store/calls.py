@@ -1,4 +1,4 @@
-"""Verbs on calls: what every model call saw, and how it ended. A recorded call is never rewritten by an undo or a fork."""
+"""Verbs on calls: what every model call saw, and how it ended. An undo or a fork never rewrites a recorded call."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from memcli.errors import NotFound
 from memcli.records import Call, CallPurpose, CallStatus, PartRef
 from memcli.store import rows
-from memcli.store.engine import Engine, Value
+from memcli.store.engine import Engine
+from memcli.store.values import Value
 
 
 class Calls:
@@ -36,9 +37,11 @@ class Calls:
             self._engine.execute(
                 "insert into calls(conversation_id, id, turn_id, purpose, model, limit_tokens, parts, estimated_tokens,"
                 " status, started_at) values (?, ?, ?, ?, ?, ?, ?, ?, 'running', ?)",
-                (conversation_id, row["id"], turn_id, purpose, model, limit_tokens, rows.parts_json(tuple(parts)))
-                + (estimated_tokens, rows.now()),
-            )
+                (
+                    conversation_id, row["id"], turn_id, purpose, model, limit_tokens, rows.parts_json(tuple(parts)),
+                    estimated_tokens, rows.now(),
+                ),
+            )  # fmt: skip
             return int(row["id"])
 
     def finish(
@@ -52,13 +55,15 @@ class Calls:
         duration_ms: int | None = None,
         error: str | None = None,
     ) -> None:
-        """Record how a call ended. Counts are the server's own; None where it gave none."""
+        """Record how a call ended. Counts are the server's own; None where it gave none. Raises NotFound."""
         with self._engine.write():
-            self._engine.execute(
+            changed = self._engine.execute(
                 "update calls set status = ?, input_tokens = ?, output_tokens = ?, duration_ms = ?, error = ?"
                 " where conversation_id = ? and id = ?",
                 (status, input_tokens, output_tokens, duration_ms, error, conversation_id, id),
             )
+            if not changed:
+                raise NotFound(f"there is no call {id}")
 
     def get(self, conversation_id: str, id: int) -> Call:
         """Read one call. Raises NotFound."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memcli.errors import StoreCorrupt, StoreLocked, StoreUnwritable
 from memcli.records import Problem
 from memcli.store import rows
 from memcli.store.engine import Engine
@@ -17,18 +18,27 @@ class Check:
 
     def __call__(self) -> list[Problem]:
         """List every problem, the file's own first; [] when the store is sound."""
-        file = list(self._file())
+        try:
+            file = list(self._file())
+        except StoreCorrupt as err:
+            file = [Problem("file", err.message)]
         if file:
             return file
         return [*self._ids(), *self._counters(), *self._readable(), *self._heads(), *self._search()]
 
     def mend(self, problem: Problem) -> None:
-        """Do what the problem's `fix` says."""
-        mender = {"counters": self._recount, "search": self._reindex, "head": self._drop_head, "message": self._quarantine}
-        action = mender.get(problem.where)
-        if action is not None and problem.fix:
-            with self._engine.write():
-                action(problem)
+        """Do what the problem's `fix` says; nothing when it has none."""
+        if problem.fix is None:
+            return
+        with self._engine.write():
+            if problem.where == "counters":
+                self._recount(problem)
+            elif problem.where == "search":
+                self._reindex()
+            elif problem.where == "head":
+                self._drop_head(problem)
+            elif problem.where == "message":
+                self._quarantine(problem)
 
     def _file(self) -> Iterator[Problem]:
         for row in self._engine.rows("pragma quick_check(5)"):
@@ -39,8 +49,8 @@ class Check:
 
     def _ids(self) -> Iterator[Problem]:
         sql = (
-            "select conversation_id, count(*) as n, min(id) as low, max(id) as high from messages group by conversation_id"
-            " having n <> high or low <> 1"
+            "select conversation_id, count(*) as n, min(id) as low, max(id) as high from messages"
+            " group by conversation_id having n <> high or low <> 1"
         )
         for row in self._engine.rows(sql):
             yield Problem(
@@ -58,9 +68,12 @@ class Check:
             yield Problem("counters", "its counters disagree with its rows", "count again", row["id"])
 
     def _readable(self) -> Iterator[Problem]:
-        sql = "select conversation_id, id, role, payload from messages where state <> 'unreadable'"
-        for row in self._engine.iterate(sql):
-            if not rows.is_readable(row["payload"], row["role"]):
+        sql = (
+            "select * from messages where (conversation_id, id) > (?, ?) and state <> 'unreadable'"
+            " order by conversation_id, id"
+        )
+        for row in self._engine.iterate(sql, ("", 0), resume=lambda row: (row["conversation_id"], row["id"])):
+            if not rows.is_readable(row):
                 yield Problem(
                     "message", f"message #{row['id']} cannot be read", "set it apart; the row stays as it is",
                     row["conversation_id"], {"id": row["id"]},
@@ -87,16 +100,29 @@ class Check:
         row = self._engine.row(sql)
         if row and row["n"]:
             yield Problem("search", f"the search index is off by {abs(row['n'])} messages", "build it again")
+        elif self._index_is_damaged():
+            yield Problem("search", "the search index is damaged", "build it again")
+
+    def _index_is_damaged(self) -> bool:
+        try:
+            with self._engine.write(waits=False):  # fts5 asks for its own integrity as a write that changes nothing
+                self._engine.execute("insert into messages_text(messages_text) values ('integrity-check')")
+        except StoreCorrupt:
+            return True
+        except (StoreLocked, StoreUnwritable):
+            return False  # cannot be asked while another process writes, or where nothing can be written
+        return False
 
     def _recount(self, problem: Problem) -> None:
         self._engine.execute(
-            "update conversations set last_message_id = (select coalesce(max(id), 0) from messages where conversation_id = ?1),"
+            "update conversations set"
+            " last_message_id = (select coalesce(max(id), 0) from messages where conversation_id = ?1),"
             " tokens = (select coalesce(sum(tokens), 0) from messages where conversation_id = ?1),"
             " turns = (select coalesce(max(id), 0) from turns where conversation_id = ?1) where id = ?1",
             (problem.conversation_id,),
         )
 
-    def _reindex(self, problem: Problem) -> None:
+    def _reindex(self) -> None:
         self._engine.execute("insert into messages_text(messages_text) values ('rebuild')")
         self._engine.execute("update search_state set indexed = (select coalesce(max(rowid), 0) from messages)")
 

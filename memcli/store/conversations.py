@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import secrets
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from memcli.errors import AmbiguousName, NotFound, UsageError
 from memcli.records import Conversation, MemoryModel
 from memcli.store import rows
-from memcli.store.engine import Engine, Value
+from memcli.store.engine import Engine
+from memcli.store.recency import NEXT_CHANGE, note_change
+from memcli.store.values import Value
 
 LAST = "last"
 """The reference that means the conversation changed most recently."""
@@ -45,10 +47,12 @@ class Conversations:
                 raise UsageError(f"conversation {identity!r} is already there", "choose another id")
             self._engine.execute(
                 "insert into conversations(id, name, model, system_prompt, memory, settings, parent_id, source,"
-                " created_at, updated_at) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                (identity, name, model, system_prompt, memory, json.dumps(dict(settings or {})), parent_id, source)
-                + (moment, moment),
-            )
+                f" created_at, updated_at, changed) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {NEXT_CHANGE})",
+                (
+                    identity, name, model, system_prompt, memory, json.dumps(dict(settings or {})), parent_id, source,
+                    moment, moment,
+                ),
+            )  # fmt: skip
         return self.get(identity)
 
     def get(self, id: str) -> Conversation:
@@ -67,18 +71,13 @@ class Conversations:
         if reference == LAST:
             return self._last()
         for clause in ("id = ?", "name = ?"):
-            found = self._engine.rows(f"select * from conversations where {clause} order by updated_at desc", (reference,))
+            found = self._engine.rows(f"select * from conversations where {clause} order by changed desc", (reference,))
             if found:
                 return _only([rows.conversation(row) for row in found], reference)
-        low = reference.lower()
-        found = []
-        if low and all(letter in "0123456789abcdef-" for letter in low):
-            found = self._engine.rows(
-                "select * from conversations where id >= ? and id < ? order by updated_at desc", (low, low + "~")
-            )
-        if not found:
+        candidates = self._by_prefix(reference) or self._by_prefix(reference.lower())
+        if not candidates:
             raise self._not_found(reference)
-        return _only([rows.conversation(row) for row in found], reference)
+        return _only(candidates, reference)
 
     def by_source(self, source: str) -> Conversation | None:
         """Find the conversation imported from this source; None when there is none."""
@@ -88,7 +87,7 @@ class Conversations:
     def list(
         self, *, limit: int | None = None, since: datetime | None = None, parent_id: str | None = None
     ) -> list[Conversation]:
-        """List conversations, the most recently changed first. `since` and `parent_id` narrow the list; [] when none."""
+        """List conversations, the last changed first. `since` and `parent_id` narrow the list; [] when none."""
         clauses, values = ["1"], list[Value]()
         if since is not None:
             clauses.append("updated_at >= ?")
@@ -97,7 +96,7 @@ class Conversations:
             clauses.append("parent_id = ?")
             values.append(parent_id)
         values.append(-1 if limit is None else limit)
-        sql = f"select * from conversations where {' and '.join(clauses)} order by updated_at desc, rowid desc limit ?"
+        sql = f"select * from conversations where {' and '.join(clauses)} order by changed desc limit ?"
         return [rows.conversation(row) for row in self._engine.rows(sql, values)]
 
     def rename(self, id: str, name: str | None) -> None:
@@ -132,6 +131,7 @@ class Conversations:
                 "update conversations set last_message_id = 0, turns = 0, tokens = 0, updated_at = ? where id = ?",
                 (rows.now(), id),
             )
+            note_change(self._engine, id)
 
     def fork(self, id: str, *, at: int | None = None, name: str | None = None) -> Conversation:
         """Copy a conversation up to message `at` (None: all of it) into a new one with the same ids.
@@ -143,14 +143,15 @@ class Conversations:
             parent = self.get(id)
             point = parent.last_message_id if at is None else at
             if not 0 <= point <= parent.last_message_id:
-                raise NotFound(f"{parent.name or parent.id[:8]} has no message #{point}", f"the last is #{parent.last_message_id}")
+                label = parent.name or parent.id[:8]
+                raise NotFound(f"{label} has no message #{point}", f"the last is #{parent.last_message_id}")
             child = self.create(
                 name=name, model=parent.model, system_prompt=parent.system_prompt, memory=parent.memory,
                 settings=parent.settings, parent_id=parent.id,
             )  # fmt: skip
             self._engine.execute("update conversations set forked_at = ? where id = ?", (point, child.id))
             for sql in _FORK:
-                self._engine.execute(sql, {"child": child.id, "parent": parent.id, "point": point})  # type: ignore[arg-type]
+                self._engine.execute(sql, {"child": child.id, "parent": parent.id, "point": point})
         return self.get(child.id)
 
     def _set(self, id: str, column: str, value: Value) -> None:
@@ -160,6 +161,13 @@ class Conversations:
             )
             if not changed:
                 raise NotFound(f"no conversation has the id {id!r}", "run `memcli history` to list conversations")
+            note_change(self._engine, id)
+
+    def _by_prefix(self, prefix: str) -> Sequence[Conversation]:
+        if not prefix:
+            return ()
+        sql = "select * from conversations where id >= ?1 and id < ?1 || char(0x10ffff) order by changed desc"
+        return tuple(rows.conversation(row) for row in self._engine.rows(sql, (prefix,)))
 
     def _last(self) -> Conversation:
         found = self.list(limit=1)
@@ -170,37 +178,54 @@ class Conversations:
     def _not_found(self, reference: str) -> NotFound:
         import difflib
 
-        names = [row["name"] for row in self._engine.rows("select distinct name from conversations where name is not null limit 2000")]
+        sql = "select distinct name from conversations where name is not null limit 2000"
+        names = [row["name"] for row in self._engine.rows(sql)]
         close = difflib.get_close_matches(reference, names, n=1)
         guess = f"did you mean {close[0]!r}? " if close else ""
         return NotFound(f"no conversation matches {reference!r}", f"{guess}run `memcli history` to list conversations")
 
 
-def _only(found: list[Conversation], reference: str) -> Conversation:
+def _only(found: Sequence[Conversation], reference: str) -> Conversation:
     if len(found) == 1:
         return found[0]
-    shown = ", ".join(f"{item.id[:12]}{f' ({item.name})' if item.name else ''}" for item in found[:MOST_CANDIDATES])
+    size = _telling_size([item.id for item in found])
+    shown = ", ".join(f"{item.id[:size]}{f' ({item.name})' if item.name else ''}" for item in found[:MOST_CANDIDATES])
     more = f" and {len(found) - MOST_CANDIDATES} more" if len(found) > MOST_CANDIDATES else ""
     raise AmbiguousName(f"{reference!r} fits {len(found)} conversations", f"use one of {shown}{more}")
 
 
+def _telling_size(ids: Sequence[str]) -> int:
+    """Find the shortest prefix, of 12 characters or more, that tells these ids apart."""
+    size = 12
+    while len({id[:size] for id in ids}) < len(ids):
+        size += 4
+    return size
+
+
+_TURN = "id, started_at, ended_at, status"
+_MESSAGE = "id, turn_id, uid, kind, role, state, tokens, created_at, text, payload"
+_SUMMARY = (
+    "id, kind, first_message_id, last_message_id, text, facts, fidelity, tokens, model, prompt_version, input_tokens,"
+    " output_tokens, input_hash, fallback, instructions, created_at, details, state"
+)
 _FORK = (
-    "insert into turns select :child, id, started_at, ended_at, status from turns where conversation_id = :parent"
+    f"insert into turns(conversation_id, {_TURN}) select :child, {_TURN} from turns where conversation_id = :parent"
     " and id in (select turn_id from messages where conversation_id = :parent and id <= :point)",
-    "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"
-    " select :child, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload from messages"
+    f"insert into messages(conversation_id, {_MESSAGE}) select :child, {_MESSAGE} from messages"
     " where conversation_id = :parent and id <= :point order by id",
-    "insert into summaries select :child, id, kind, parent_id, first_message_id, last_message_id, text, facts, fidelity,"
-    " tokens, model, prompt_version, input_tokens, output_tokens, input_hash, fallback, instructions, created_at"
-    " from summaries where conversation_id = :parent and last_message_id <= :point order by id",
-    "insert into heads"
+    f"insert into summaries(conversation_id, parent_id, {_SUMMARY}) select :child, (select p.id from summaries p"
+    "  where p.conversation_id = :parent and p.id = s.parent_id and p.last_message_id <= :point),"
+    f" {_SUMMARY} from summaries s where conversation_id = :parent and last_message_id <= :point order by id",
+    "insert into heads(conversation_id, kind, summary_id)"
     " with recursive line(kind, id) as (select kind, summary_id from heads where conversation_id = :parent union"
     "  select line.kind, s.parent_id from line join summaries s on s.conversation_id = :parent and s.id = line.id"
     "  where s.parent_id is not null)"
-    " select :child, line.kind, max(line.id) from line join summaries s on s.conversation_id = :child and s.id = line.id"
-    " group by line.kind",
-    "insert into plans select :child, id, text, created_at from plans where conversation_id = :parent",
-    "insert into pins select :child, message_id, created_at from pins where conversation_id = :parent and message_id <= :point",
+    " select :child, line.kind, max(line.id) from line"
+    " join summaries s on s.conversation_id = :child and s.id = line.id group by line.kind",
+    "insert into plans(conversation_id, id, text, created_at)"
+    " select :child, id, text, created_at from plans where conversation_id = :parent",
+    "insert into pins(conversation_id, message_id, created_at) select :child, message_id, created_at from pins"
+    " where conversation_id = :parent and message_id <= :point",
     "update conversations set last_message_id = :point,"
     " turns = (select coalesce(max(id), 0) from turns where conversation_id = :child),"
     " tokens = (select coalesce(sum(tokens), 0) from messages where conversation_id = :child) where id = :child",

@@ -1,31 +1,26 @@
-"""One SQLite connection: how it is opened, how a write is bracketed, and what its errors mean.
+"""One SQLite connection: how it is read, how a write is bracketed, and when a write waits.
 
 Every write is one `begin immediate` transaction: a deferred transaction that upgrades from read to write fails at once
-when another process wrote in between, whatever the busy timeout. It refuses to know any table.
+when another process wrote in between, whatever the busy timeout. For the same reason no read stays open while a write
+begins: a read that is still being taken is closed and goes on from its last row. It refuses to know any table.
 """
 
 from __future__ import annotations
 
-import os
-import random
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import cast
-from urllib.parse import quote
+from typing import TypeVar, cast
 
-from memcli.config import private_directory
-from memcli.errors import MemcliError, StoreCorrupt, StoreLocked, StoreUnwritable, UsageError
-from memcli.store import schema
+from memcli.errors import MemcliError, StoreUnwritable
+from memcli.store import failures
+from memcli.store.opening import open_store, patiently
+from memcli.store.values import Value, bound, readable
 
-LOCK_RETRIES = 5
-"""Attempts to begin a write after the busy timeout's own waiting, each after a short random pause."""
-
-Value = str | int | float | None
+T = TypeVar("T")
+Values = Sequence[Value] | dict[str, Value]
 
 
 class Engine:
@@ -38,243 +33,224 @@ class Engine:
         self._lock = threading.RLock()
         self._depth = 0
         self._busy_timeout_s = busy_timeout_s
-        self._read_only = False
-        _check_place(path, must_exist=must_exist)
-        with self.translated():
-            self._connection = self._open()
+        self._reading: set[sqlite3.Cursor] = set()
+        try:
+            self._connection, self._read_only = open_store(path, busy_timeout_s=busy_timeout_s, must_exist=must_exist)
+        except sqlite3.Error as err:
+            raise self._translated(err) from err
 
     def close(self) -> None:
         """Close the connection. Nothing is pending: every write has committed or been rolled back."""
-        self._connection.close()
-
-    def rows(self, sql: str, values: Sequence[Value] = ()) -> list[sqlite3.Row]:
-        """Run a query and read every row."""
-        return list(self.iterate(sql, values))
-
-    def row(self, sql: str, values: Sequence[Value] = ()) -> sqlite3.Row | None:
-        """Run a query and read its first row; None when there is none."""
-        for row in self.iterate(sql, values):
-            return row
-        return None
-
-    def iterate(self, sql: str, values: Sequence[Value] = ()) -> Iterator[sqlite3.Row]:
-        """Run a query and read rows one by one, as the caller takes them."""
         with self._lock:
-            cursor = self._run(sql, values)
+            self._suspend_reads()
+            self._connection.close()
+
+    def rows(self, sql: str, values: Values = ()) -> list[sqlite3.Row]:
+        """Run a query and read every row."""
+        with self._lock:
+            found = self._run(lambda bindings: self._connection.execute(sql, bindings).fetchall(), values)
+            self.rows_read += len(found)
+            return found
+
+    def row(self, sql: str, values: Values = ()) -> sqlite3.Row | None:
+        """Run a query and read its first row; None when there is none."""
+        with self._lock:
+            found = self._run(lambda bindings: self._connection.execute(sql, bindings).fetchone(), values)
+            self.rows_read += found is not None
+            return cast("sqlite3.Row | None", found)
+
+    def iterate(self, sql: str, values: Values, *, resume: Callable[[sqlite3.Row], Values]) -> Iterator[sqlite3.Row]:
+        """Run a query and read rows one by one, as the caller takes them.
+
+        `resume` gives the values that make the query go on after a row: it runs again when a write came between.
+        """
+        cursor: sqlite3.Cursor | None = None
+        last: sqlite3.Row | None = None
         try:
             while True:
                 with self._lock:
+                    if cursor is None or cursor not in self._reading:
+                        bindings = values if last is None else resume(last)
+                        cursor = self._run(lambda bindings: self._connection.execute(sql, bindings), bindings)
+                        self._reading.add(cursor)
                     row = self._next(cursor)
-                if row is None:
-                    return
-                self.rows_read += 1
+                    if row is None:
+                        if cursor in self._reading:
+                            return
+                        continue
+                    self.rows_read += 1
+                last = row
                 yield row
         finally:
-            cursor.close()
+            if cursor is not None:
+                self._reading.discard(cursor)
+                cursor.close()
 
-    def execute(self, sql: str, values: Sequence[Value] = ()) -> int:
+    def execute(self, sql: str, values: Values = ()) -> int:
         """Run one statement inside a write and say how many rows it changed."""
-        return self._run(sql, values).rowcount
+        try:
+            return self._connection.execute(sql, values).rowcount
+        except (sqlite3.Error, UnicodeEncodeError, OverflowError) as err:
+            return self._again(lambda bindings: self._connection.execute(sql, bindings).rowcount, values, err)
 
-    def returning(self, sql: str, values: Sequence[Value] = ()) -> sqlite3.Row | None:
+    def returning(self, sql: str, values: Values = ()) -> sqlite3.Row | None:
         """Run one `returning` statement inside a write and read its row; None when it changed nothing."""
-        cursor = self._run(sql, values)
-        row = self._next(cursor)
-        cursor.close()
-        return row
+        try:
+            return cast("sqlite3.Row | None", self._connection.execute(sql, values).fetchone())
+        except (sqlite3.Error, UnicodeEncodeError, OverflowError) as err:
+            found = self._again(lambda bindings: self._connection.execute(sql, bindings).fetchone(), values, err)
+            return cast("sqlite3.Row | None", found)
 
-    def write(self, *, durable: bool = False) -> Write:
-        """Bracket a write: all of it commits, or none of it. A write inside a write joins it.
+    def write(self, *, durable: bool = False, waits: bool = True) -> Write:
+        """Bracket a write: all of it commits, or none of it.
 
-        What has committed survives a killed process. With `durable` it has also reached the disk when this returns, and
-        so has everything before it: that survives a power cut.
+        A write inside a write joins it and is still undone by itself when it fails. What has committed survives a
+        killed process. With `durable` the outermost one has also reached the disk when this returns, and so has
+        everything before it: that survives a power cut. With `waits` false a locked store raises StoreLocked at once.
         """
-        return Write(self, durable=durable)
+        return Write(self, durable=durable, waits=waits)
 
-    def begin(self, *, durable: bool) -> bool:
-        """Begin a write and tell whether it is the outermost one. For Write only."""
+    def begin(self, *, durable: bool, waits: bool) -> None:
+        """Begin a write. For Write only."""
         self._lock.acquire()
         try:
+            if self._depth:
+                self._join()
+            elif durable or not waits or self._reading or self._read_only:
+                self._begin_specially(durable=durable, waits=waits)
+            else:
+                self._begin()
             self._depth += 1
-            if self._depth > 1:
-                return False
-            if self._read_only:
-                raise StoreUnwritable(f"{self.path} is read-only", "make it writable, or pass another file with --db")
-            with self.translated():
-                if durable:
-                    self._connection.execute("pragma synchronous = full")
-                _patiently(lambda: self._connection.execute("begin immediate"))
         except BaseException:
-            self._depth -= 1
             self._lock.release()
             raise
-        return True
 
-    def end(self, *, outermost: bool, failed: bool, durable: bool) -> None:
+    def end(self, *, failed: bool, durable: bool) -> None:
         """End a write: the outermost commits, or rolls back when it failed. For Write only."""
+        self._depth -= 1
         try:
-            if outermost and not failed:
-                self._run("commit")
+            if self._depth:
+                self._part(failed=failed)
+            elif not failed:
+                self._require_transaction()
+                self._statement("commit")
         finally:
-            if outermost:
-                if self._connection.in_transaction:
-                    self._connection.execute("rollback")
-                if durable:
-                    self._connection.execute("pragma synchronous = normal")
-            self._depth -= 1
-            self._lock.release()
+            try:
+                if not self._depth and (durable or self._connection.in_transaction):
+                    self._settle(durable=durable)
+            finally:
+                self._lock.release()
 
-    @contextmanager
-    def translated(self) -> Iterator[None]:
-        """Turn the engine's errors into ours."""
+    def _begin(self) -> None:
         try:
-            yield
+            patiently(self._connection.execute, "begin immediate", self._busy_timeout_s)
         except sqlite3.Error as err:
-            raise self._translate(err) from err
+            raise self._translated(err) from err
 
-    def _run(self, sql: str, values: Sequence[Value] = ()) -> sqlite3.Cursor:
+    def _begin_specially(self, *, durable: bool, waits: bool) -> None:
+        if self._read_only:
+            raise StoreUnwritable(f"{self.path} is read-only", "make it writable, or pass another file with --db")
+        self._suspend_reads()
+        if durable:
+            self._statement("pragma synchronous = full")
+        if waits:
+            self._begin()
+        else:
+            self._begin_at_once()
+
+    def _begin_at_once(self) -> None:
+        timeout_ms = self._connection.execute("pragma busy_timeout").fetchone()[0]
+        self._statement("pragma busy_timeout = 0")
         try:
-            return self._connection.execute(sql, values)
+            self._statement("begin immediate")
+        finally:
+            self._statement(f"pragma busy_timeout = {timeout_ms}")
+
+    def _join(self) -> None:
+        self._require_transaction()
+        self._statement(f"savepoint level{self._depth}")
+
+    def _part(self, *, failed: bool) -> None:
+        """Leave an inner write. After an error that undid the whole transaction there is nothing left to leave."""
+        if failed and self._connection.in_transaction:
+            self._suspend_reads()
+            self._statement(f"rollback to level{self._depth}")
+        if self._connection.in_transaction:
+            self._statement(f"release level{self._depth}")
+
+    def _settle(self, *, durable: bool) -> None:
+        """Leave no transaction behind, whatever happened."""
+        if self._connection.in_transaction:
+            self._suspend_reads()
+            self._statement("rollback")
+        if durable:
+            self._statement("pragma synchronous = normal")
+
+    def _require_transaction(self) -> None:
+        if not self._connection.in_transaction:
+            raise StoreUnwritable(f"a write to {self.path} failed and was undone", "try again")
+
+    def _statement(self, sql: str) -> None:
+        try:
+            self._connection.execute(sql)
         except sqlite3.Error as err:
-            raise self._translate(err) from err
+            raise self._translated(err) from err
+
+    def _suspend_reads(self) -> None:
+        while self._reading:
+            self._reading.pop().close()
+
+    def _run(self, action: Callable[[Values], T], values: Values) -> T:
+        try:
+            return action(values)
+        except (sqlite3.Error, UnicodeEncodeError, OverflowError) as err:
+            return self._again(action, values, err)
+
+    def _again(self, action: Callable[[Values], T], values: Values, err: Exception) -> T:
+        """Run once more with values a column can hold, or with damaged text made readable; else raise what it means."""
+        if isinstance(err, sqlite3.Error) and not self._reads_leniently_after(err):
+            raise self._translated(err) from err
+        try:
+            return action(bound(values))
+        except sqlite3.Error as second:
+            raise self._translated(second) from second
 
     def _next(self, cursor: sqlite3.Cursor) -> sqlite3.Row | None:
+        """Take a row; None at the end, or when the read has to run again and was suspended for it."""
         try:
             return cast("sqlite3.Row | None", cursor.fetchone())
         except sqlite3.Error as err:
-            raise self._translate(err) from err
+            if not self._reads_leniently_after(err):
+                raise self._translated(err) from err
+            self._reading.discard(cursor)
+            cursor.close()
+            return None
 
-    def _open(self) -> sqlite3.Connection:
-        connection = self._connect("rwc")
-        try:
-            self._prepare(connection)
-        except sqlite3.OperationalError as err:
-            connection.close()
-            if not _is_read_only(err):
-                raise
-            connection = self._connect_read_only()
-        except BaseException:
-            connection.close()
-            raise
-        connection.row_factory = sqlite3.Row
-        return connection
+    def _reads_leniently_after(self, err: sqlite3.Error) -> bool:
+        """Turn to reading damaged text as escapes, from the first damaged row on. False when that is not it."""
+        if not failures.is_undecodable(err) or self._connection.text_factory is readable:
+            return False
+        self._connection.text_factory = readable
+        return True
 
-    def _prepare(self, connection: sqlite3.Connection) -> None:
-        connection.execute(f"pragma busy_timeout = {int(self._busy_timeout_s * 1000)}")
-        if not schema.is_current(connection, self.path):
-            _patiently(lambda: connection.execute("pragma journal_mode = wal"))
-            _patiently(lambda: connection.execute("begin immediate"))
-            try:
-                if not schema.is_current(connection, self.path):
-                    schema.migrate(connection)
-                connection.execute("commit")
-            except BaseException:
-                connection.execute("rollback")
-                raise
-        _tune(connection)
-
-    def _connect(self, mode: str) -> sqlite3.Connection:
-        if mode == "rwc":
-            _create_private(self.path)
-        uri = f"file:{quote(str(self.path))}?mode={mode}"
-        return sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, timeout=self._busy_timeout_s)
-
-    def _connect_read_only(self) -> sqlite3.Connection:
-        self._read_only = True
-        connection = self._connect("ro")
-        try:
-            schema.is_current(connection, self.path)
-        except sqlite3.OperationalError:
-            connection.close()
-            connection = self._connect("ro&immutable=1")
-        if not schema.is_current(connection, self.path):
-            connection.close()
-            raise StoreUnwritable(
-                f"{self.path} is read-only and needs an upgrade", "copy it somewhere writable and pass it with --db"
-            )
-        return connection
-
-    def _translate(self, err: sqlite3.Error) -> MemcliError:
-        code = (getattr(err, "sqlite_errorcode", None) or 0) & 0xFF
-        path = self.path
-        makers: dict[int, Callable[[], MemcliError]] = {
-            sqlite3.SQLITE_BUSY: lambda: self._locked(),
-            sqlite3.SQLITE_LOCKED: lambda: self._locked(),
-            sqlite3.SQLITE_FULL: lambda: StoreUnwritable(f"the disk is full; nothing was written to {path}", "free some space and try again"),
-            sqlite3.SQLITE_READONLY: lambda: StoreUnwritable(f"{path} is read-only", "make it writable, or pass another file with --db"),
-            sqlite3.SQLITE_IOERR: lambda: StoreUnwritable(f"{path} cannot be read or written ({err})", "check the disk"),
-            sqlite3.SQLITE_CANTOPEN: lambda: StoreUnwritable(f"{path} cannot be opened", "check the folder and its permissions"),
-            sqlite3.SQLITE_NOTADB: lambda: StoreCorrupt(f"{path} is not a memcli store", "pass another file with --db"),
-            sqlite3.SQLITE_CORRUPT: lambda: StoreCorrupt(f"{path} is damaged ({err})", "restore a copy; `sqlite3 FILE .recover` saves what is left"),
-        }
-        return makers.get(code, lambda: StoreCorrupt(f"{path}: {err}", "run `memcli doctor`"))()
-
-    def _locked(self) -> StoreLocked:
-        return StoreLocked(
-            f"{self.path} is locked by another process (waited {self._busy_timeout_s:g} s)", "try again when it has finished"
-        )
+    def _translated(self, err: sqlite3.Error) -> MemcliError:
+        return failures.translate(err, self.path, self._busy_timeout_s)
 
 
 class Write:
     """The bracket around a write."""
 
-    __slots__ = ("_durable", "_engine", "_outermost")
+    __slots__ = ("_durable", "_engine", "_waits")
 
-    def __init__(self, engine: Engine, *, durable: bool) -> None:
+    def __init__(self, engine: Engine, *, durable: bool, waits: bool) -> None:
         self._engine = engine
         self._durable = durable
-        self._outermost = False
+        self._waits = waits
 
     def __enter__(self) -> None:
-        self._outermost = self._engine.begin(durable=self._durable)
+        self._engine.begin(durable=self._durable, waits=self._waits)
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self._engine.end(outermost=self._outermost, failed=kind is not None, durable=self._durable)
-
-
-def _tune(connection: sqlite3.Connection) -> None:
-    connection.execute("pragma foreign_keys = on")
-    connection.execute("pragma synchronous = normal")
-    connection.execute("pragma journal_size_limit = 67108864")
-
-
-def _patiently(begin: Callable[[], object]) -> None:
-    """Try to take a lock a few times, with a short random pause between: two waiters must not wake in step."""
-    for attempt in range(LOCK_RETRIES):
-        try:
-            begin()
-            return
-        except sqlite3.OperationalError as err:
-            if not _is_busy(err) or attempt == LOCK_RETRIES - 1:
-                raise
-            time.sleep(random.uniform(0.001, 0.02) * (attempt + 1))
-
-
-def _is_busy(err: sqlite3.OperationalError) -> bool:
-    return (err.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
-
-
-def _is_read_only(err: sqlite3.OperationalError) -> bool:
-    return (err.sqlite_errorcode & 0xFF) in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
-
-
-def _check_place(path: Path, *, must_exist: bool) -> None:
-    if path.is_dir():
-        raise UsageError(f"{path} is a directory", "pass a file with --db")
-    if path.exists():
-        return
-    if must_exist:
-        raise UsageError(f"there is no store at {path}", "start one with `memcli chat`")
-    try:
-        private_directory(path.parent)
-    except OSError as err:
-        raise StoreUnwritable(f"{path.parent} cannot be made ({err.strerror})", "pass another file with --db") from err
-
-
-def _create_private(path: Path) -> None:
-    try:
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
-    except FileExistsError:
-        return
-    except OSError as err:
-        raise StoreUnwritable(f"{path} cannot be made ({err.strerror})", "pass another file with --db") from err
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._engine.end(failed=kind is not None, durable=self._durable)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
+import random
+import time
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
 
 from memcli.errors import NotFound
 from memcli.records import MessageState, NewMessage, StoredMessage
 from memcli.store import rows
 from memcli.store.engine import Engine
+from memcli.store.recency import note_change
+from memcli.store.values import LARGEST, storable
 
 _EXCLUDED = "('failed', 'rewound', 'unreadable')"
 _COUNTED = f"state not in {_EXCLUDED}"
@@ -29,18 +33,18 @@ class Messages:
         there is no such conversation.
         """
         with self._engine.write():
+            moment = datetime.now(UTC)
+            stamp = rows.stamp(moment)
             stored: list[StoredMessage] = []
             last = added = tokens = 0
             for message in messages:
-                item, is_new = self._insert(conversation_id, added, turn_id, message)
+                item, is_new = self._insert(conversation_id, added, turn_id, message, moment, stamp)
                 stored.append(item)
                 if is_new:
                     last, added, tokens = item.id, added + 1, tokens + item.tokens
             if added:
-                self._engine.execute(
-                    "update conversations set last_message_id = ?, tokens = tokens + ?, updated_at = ? where id = ?",
-                    (last, tokens, rows.now(), conversation_id),
-                )
+                self._engine.execute(_COUNT, (last, tokens, stamp, conversation_id))
+                note_change(self._engine, conversation_id)
             return stored
 
     def get(self, conversation_id: str, id: int) -> StoredMessage:
@@ -61,27 +65,31 @@ class Messages:
     ) -> Iterator[StoredMessage]:
         """Read messages from the newest back, one by one as they are taken.
 
-        `up_to` None begins at the last one. Excluded messages are left out unless asked for. Taking n messages reads n
-        rows, whatever the conversation's length.
+        `up_to` None begins at the last one. Excluded messages are left out unless asked for; a row that turns out to be
+        unreadable is handed out in quarantine. Taking n messages reads n rows, whatever the conversation's length.
         """
         sql = (
             "select * from messages where conversation_id = ? and id between ? and ?"
             f"{'' if excluded else f' and {_COUNTED}'} order by id desc"
         )
-        limit = up_to if up_to is not None else _LARGEST
-        for row in self._engine.iterate(sql, (conversation_id, down_to, limit)):
+        values = (conversation_id, down_to, up_to if up_to is not None else LARGEST)
+        for row in self._engine.iterate(sql, values, resume=lambda row: (conversation_id, down_to, row["id"] - 1)):
             yield rows.message(row)
 
     def oldest_first(
         self, conversation_id: str, *, after: int = 0, up_to: int | None = None, excluded: bool = False
     ) -> Iterator[StoredMessage]:
-        """Read messages with a larger id than `after`, one by one as they are taken. Nothing when there are none."""
+        """Read messages with a larger id than `after`, one by one as they are taken. Nothing when there are none.
+
+        `up_to` None ends at the message that is the last one when reading begins.
+        """
         sql = (
             "select * from messages where conversation_id = ? and id > ? and id <= ?"
             f"{'' if excluded else f' and {_COUNTED}'} order by id"
         )
-        limit = up_to if up_to is not None else _LARGEST
-        for row in self._engine.iterate(sql, (conversation_id, after, limit)):
+        limit = up_to if up_to is not None else self.last_id(conversation_id)
+        values = (conversation_id, after, limit)
+        for row in self._engine.iterate(sql, values, resume=lambda row: (conversation_id, row["id"], limit)):
             yield rows.message(row)
 
     def of_turn(self, conversation_id: str, turn_id: int, *, excluded: bool = False) -> list[StoredMessage]:
@@ -103,7 +111,7 @@ class Messages:
             "select count(*) as n from (select 1 from messages where conversation_id = ? and id > ? and id <= ?"
             " and role = 'human' and state in ('whole', 'partial') limit ?)"
         )
-        limit = up_to if up_to is not None else _LARGEST
+        limit = up_to if up_to is not None else LARGEST
         row = self._engine.row(sql, (conversation_id, after, limit, at_most))
         return row["n"] if row else 0
 
@@ -122,7 +130,7 @@ class Messages:
         return total
 
     def mark(self, conversation_id: str, ids: Sequence[int], state: MessageState) -> None:
-        """Change the state of messages; their content never changes."""
+        """Change the state of messages; their content never changes. Ids that are not there are passed over."""
         with self._engine.write():
             for id in ids:
                 self._engine.execute(
@@ -130,34 +138,44 @@ class Messages:
                 )
 
     def _insert(
-        self, conversation_id: str, offset: int, turn_id: int | None, message: NewMessage
+        self, conversation_id: str, offset: int, turn_id: int | None, message: NewMessage, moment: datetime, stamp: str
     ) -> tuple[StoredMessage, bool]:
         """Insert one message after the last and `offset` more, or find the row its uid already has."""
-        uid = message.uid or secrets.token_hex(12)
-        created_at = rows.stamp(message.created_at)
-        text = _storable(message.text)
+        uid = storable(message.uid) if message.uid else _new_uid()
+        if message.created_at is not None:
+            moment = rows.as_utc(message.created_at)
+            stamp = rows.stamp(moment)
+        text, payload = storable(message.text), storable(message.payload)
         row = self._engine.returning(
-            "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"
-            " select id, last_message_id + 1 + ?, ?, ?, ?, ?, ?, ?, ?, ?, ? from conversations where id = ?"
-            " on conflict(conversation_id, uid) do nothing returning id",
-            (offset, turn_id, uid, message.kind, message.role, message.state, message.tokens, created_at, text)
-            + (message.payload, conversation_id),
-        )
-        if row is not None:
-            stored = StoredMessage(
-                row["id"], conversation_id, turn_id, uid, message.kind, message.role, text, message.payload,
-                message.tokens, rows.moment(created_at), message.state,
-            )  # fmt: skip
-            return stored, True
+            _INSERT,
+            (
+                offset, turn_id, uid, message.kind, message.role, message.state, message.tokens, stamp,
+                text, payload, conversation_id,
+            ),
+        )  # fmt: skip
+        if row is None:
+            return self._by_uid(conversation_id, uid), False
+        stored = StoredMessage(
+            row[0], conversation_id, turn_id, uid, message.kind, message.role, text, payload, message.tokens,
+            moment, message.state,
+        )  # fmt: skip
+        return stored, True
+
+    def _by_uid(self, conversation_id: str, uid: str) -> StoredMessage:
         row = self._engine.row("select * from messages where conversation_id = ? and uid = ?", (conversation_id, uid))
         if row is None:
             raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
-        return rows.message(row), False
+        return rows.message(row)
 
 
-_LARGEST = 2**62
+_INSERT = (
+    "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"
+    " select id, last_message_id + 1 + ?, ?, ?, ?, ?, ?, ?, ?, ?, ? from conversations where id = ?"
+    " on conflict(conversation_id, uid) do nothing returning id"
+)
+_COUNT = "update conversations set last_message_id = ?, tokens = tokens + ?, updated_at = ? where id = ?"
 
 
-def _storable(text: str) -> str:
-    """Show what a text column cannot hold: lone surrogates as escapes, NUL as its symbol. The payload has the original."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8").replace("\0", "\u2400")
+def _new_uid() -> str:
+    """Make a uid that sorts by time: neighbours in the log are neighbours in the index, which keeps appends cheap."""
+    return f"{time.time_ns():016x}{random.getrandbits(32):08x}"

@@ -6,6 +6,7 @@ from memcli.errors import NotFound
 from memcli.records import Plan
 from memcli.store import rows
 from memcli.store.engine import Engine
+from memcli.store.values import storable
 
 
 class Plans:
@@ -17,11 +18,12 @@ class Plans:
     def save(self, conversation_id: str, text: str) -> Plan:
         """Store a new version of the plan; an empty text ends it."""
         with self._engine.write():
-            row = self._engine.row("select coalesce(max(id), 0) + 1 as id from plans where conversation_id = ?", (conversation_id,))
+            sql = "select coalesce(max(id), 0) + 1 as id from plans where conversation_id = ?"
+            row = self._engine.row(sql, (conversation_id,))
             assert row is not None
-            moment = rows.now()
-            self._engine.execute("insert into plans values (?, ?, ?, ?)", (conversation_id, row["id"], text, moment))
-        return Plan(row["id"], text, rows.moment(moment))
+            moment, kept = rows.now(), storable(text)
+            self._engine.execute("insert into plans values (?, ?, ?, ?)", (conversation_id, row["id"], kept, moment))
+        return Plan(row["id"], kept, rows.moment(moment))
 
     def current(self, conversation_id: str) -> Plan | None:
         """Read the newest version; None when there is none or it was ended."""
@@ -46,7 +48,9 @@ class Pins:
         with self._engine.write():
             sql = "select 1 from messages where conversation_id = ? and id = ?"
             if self._engine.row(sql, (conversation_id, message_id)) is None:
-                raise NotFound(f"there is no message #{message_id}", "run `memcli history CONVERSATION` to list messages")
+                raise NotFound(
+                    f"there is no message #{message_id}", "run `memcli history CONVERSATION` to list messages"
+                )
             self._engine.execute(
                 "insert into pins values (?, ?, ?) on conflict do nothing", (conversation_id, message_id, rows.now())
             )

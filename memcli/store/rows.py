@@ -19,11 +19,13 @@ from memcli.records import (
     StoredMessage,
     Summary,
     SummaryKind,
+    SummaryState,
     Turn,
     TurnStatus,
 )
 
 _ROLES = get_args(Role)
+_STATES = get_args(MessageState)
 
 
 def now() -> str:
@@ -32,12 +34,16 @@ def now() -> str:
 
 
 def stamp(moment: datetime | None) -> str:
-    """Write a moment as it is stored: ISO 8601 in UTC with microseconds. None means now; a naive one is taken as UTC."""
-    if moment is None:
-        moment = datetime.now(UTC)
-    elif moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")
+    """Write a moment as it is stored: ISO 8601 in UTC with microseconds. None means now; a naive one is UTC."""
+    moment = datetime.now(UTC) if moment is None else as_utc(moment)
+    return moment.isoformat(timespec="microseconds")
+
+
+def as_utc(moment: datetime) -> datetime:
+    """Express a moment in UTC; a naive one is taken as UTC."""
+    if moment.tzinfo is UTC:
+        return moment
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
 def moment(text: str) -> datetime:
@@ -81,7 +87,7 @@ def turn(row: sqlite3.Row) -> Turn:
 
 
 def message(row: sqlite3.Row) -> StoredMessage:
-    """Read one row of `messages`. A payload that is no JSON object, or an unknown role, is quarantined, never an error."""
+    """Read one row of `messages`. One that cannot be used is quarantined, never an error."""
     stored = StoredMessage(
         id=row["id"],
         conversation_id=row["conversation_id"],
@@ -90,20 +96,22 @@ def message(row: sqlite3.Row) -> StoredMessage:
         kind=row["kind"],
         role=cast(Role, row["role"]),
         text=row["text"] if isinstance(row["text"], str) else "",
-        payload=row["payload"],
-        tokens=row["tokens"],
+        payload=row["payload"] if isinstance(row["payload"], str) else "",
+        tokens=row["tokens"] if isinstance(row["tokens"], int) else 0,
         created_at=moment(row["created_at"]),
         state=cast(MessageState, row["state"]),
     )
-    return stored if is_readable(row["payload"], row["role"]) else stored.as_unreadable()
+    return stored if is_readable(row) else stored.as_unreadable()
 
 
-def is_readable(payload: object, role: object) -> bool:
-    """Tell whether a message's row can be used: its payload is a JSON object and its role is known."""
-    if role not in _ROLES or not isinstance(payload, str):
+def is_readable(row: sqlite3.Row) -> bool:
+    """Tell whether a message's row can be used: its payload is a JSON object, its role and state are known."""
+    if row["role"] not in _ROLES or row["state"] not in _STATES:
+        return False
+    if not (isinstance(row["payload"], str) and isinstance(row["text"], str) and isinstance(row["tokens"], int)):
         return False
     try:
-        return isinstance(json.loads(payload), dict)
+        return isinstance(json.loads(row["payload"]), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -128,6 +136,8 @@ def summary(row: sqlite3.Row) -> Summary:
         input_hash=row["input_hash"],
         fallback=bool(row["fallback"]),
         instructions=row["instructions"],
+        details=_object(row["details"]),
+        state=cast(SummaryState, row["state"]),
         created_at=moment(row["created_at"]),
         in_force=bool(row["in_force"]),
     )

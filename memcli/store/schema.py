@@ -4,6 +4,8 @@ A conversation owns everything: `turns` group its `messages`, the append-only lo
 `summaries` are append-only too; `heads` says which one is in force, so undoing a compaction moves a head and deletes
 nothing. `calls` records what each model call saw, by reference. Indexes that look odd are there for a law of cost:
 `messages_human` counts the turns since a fold, `messages_excluded` makes the ledger's arithmetic independent of length.
+`conversations.changed` numbers the changes: the largest is `last`, whatever the clock did, and an append to the
+conversation that has it already leaves its index alone.
 
 A released migration is never edited; the next one is added. sqlite-utils applies them, and is imported only when there
 is one to apply: a store that is up to date opens without it.
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x6D656D63
 """`memc`: marks the file as ours in its header."""
-SCHEMA_VERSION = 3
+SCHEMA_VERSION = 4
 """The number of the newest migration; kept in the file's user_version."""
 
 
@@ -34,34 +36,43 @@ def is_current(connection: sqlite3.Connection, path: Path) -> bool:
     """
     version = connection.execute("pragma user_version").fetchone()[0]
     owner = connection.execute("pragma application_id").fetchone()[0]
-    is_empty = connection.execute("select count(*) from sqlite_master").fetchone()[0] == 0
-    if owner != APPLICATION_ID and not is_empty:
+    if owner != APPLICATION_ID and not _is_blank(connection, owner, version):
         raise StoreCorrupt(f"{path} is a database, but not a memcli store", "pass another file with --db")
     if version > SCHEMA_VERSION:
         raise StoreTooNew(
-            f"{path} has schema {version} and this memcli knows {SCHEMA_VERSION}", "upgrade memcli, or pass another --db"
+            f"{path} has schema {version} and this memcli knows {SCHEMA_VERSION}",
+            "upgrade memcli, or pass another --db",
         )
     return bool(version == SCHEMA_VERSION)
 
 
 def migrate(connection: sqlite3.Connection, stop_before: str | None = None) -> None:
-    """Apply the migrations that are missing, each in its own transaction. `stop_before` is for tests of old schemas."""
+    """Apply the migrations that are missing, inside the caller's transaction.
+
+    `stop_before` names one (`m002_search`) and is for tests of old schemas.
+    """
     from sqlite_utils import Database
 
     database = Database(connection)
     _migrations().apply(database, stop_before=stop_before)
 
 
+def _is_blank(connection: sqlite3.Connection, owner: int, version: int) -> bool:
+    return owner == version == 0 and connection.execute("select count(*) from sqlite_master").fetchone()[0] == 0
+
+
 def _migrations() -> Migrations:
     from sqlite_utils.migrations import Migrations
 
     migrations = Migrations("memcli")
-    for number, step in enumerate((_m001_conversations, _m002_search, _m003_plans_and_pins), start=1):
-        migrations(name=step.__name__.removeprefix("_"))(_numbered(step, number))
+    for number, step in enumerate(
+        (_m001_conversations, _m002_search, _m003_plans_and_pins, _m004_turn_summaries), start=1
+    ):
+        migrations(name=step.__name__.removeprefix("_"))(_Numbered(step, number))
     return migrations
 
 
-class _numbered:
+class _Numbered:
     """Run one migration and note its number in the file, in the same transaction."""
 
     def __init__(self, step: _Step, number: int) -> None:
@@ -96,12 +107,13 @@ create table conversations (
     source text unique,
     created_at text not null,
     updated_at text not null,
+    changed integer not null,
     last_message_id integer not null default 0,
     turns integer not null default 0,
     tokens integer not null default 0
 );
 
-create index conversations_updated on conversations(updated_at);
+create index conversations_changed on conversations(changed);
 
 create index conversations_name on conversations(name);
 
@@ -225,6 +237,20 @@ create table pins (
     created_at text not null,
     primary key (conversation_id, message_id)
 ) without rowid
+""",
+    )
+
+
+def _m004_turn_summaries(database: Database) -> None:
+    """Model B's fields of a summary, and proposals: a summary that was made but is not in force until it is applied."""
+    _run(
+        database,
+        """
+alter table summaries add column details text not null default '{}';
+
+alter table summaries add column state text not null default 'made';
+
+create index summaries_spans on summaries(conversation_id, kind, first_message_id)
 """,
     )
 

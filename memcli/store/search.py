@@ -1,23 +1,31 @@
 """Full-text search over messages: any text a person types is a set of plain terms, never query syntax.
 
 The index holds trigrams, so it finds substrings, CJK and punctuation. A term shorter than three characters is not in it
-and is looked for by scanning. It refuses to know who asks.
+and is looked for by scanning, the newest messages first. It refuses to know who asks.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from contextlib import suppress
+from itertools import islice
 from typing import cast
 
 from memcli.errors import StoreLocked, StoreUnwritable
 from memcli.records import Hit, Role
 from memcli.store import rows
-from memcli.store.engine import Engine, Value
+from memcli.store.engine import Engine
+from memcli.store.values import LARGEST, Value, storable
 
 TRIGRAM = 3
 """The shortest term the index can find, in characters."""
+MOST_INDEXED_TERMS = 64
+"""The most terms the index is asked for at once, the longest ones; the rest are looked for in what it finds."""
 SNIPPET_CHARACTERS = 160
 """How much of a message's text a hit shows."""
+
+_COLUMNS = "m.rowid as place, m.conversation_id, m.id, m.role, m.text, m.created_at"
 
 
 class Search:
@@ -39,25 +47,31 @@ class Search:
         they are stored, and their state says so. `up_to` leaves out newer messages.
         """
         terms = split_terms(text)
-        if not terms:
+        if not terms or limit < 1:
             return []
-        try:
-            self.index()
-        except (StoreLocked, StoreUnwritable):
-            pass  # a search must work on a store that cannot be written; the tail is scanned below
-        scope, scope_values = _scope(conversation_id, up_to)
-        found = self._indexed(terms, scope, scope_values, limit)
+        with suppress(StoreLocked, StoreUnwritable):  # where nothing can be written, the tail is scanned below
+            self.index(waits=False)
+        asked = sorted((term for term in terms if len(term) >= TRIGRAM), key=len, reverse=True)[:MOST_INDEXED_TERMS]
+        scope, values = _scope(conversation_id, up_to)
+        found: list[sqlite3.Row] = []
+        if asked:
+            others = [term for term in terms if term not in asked]
+            found += islice(self._indexed(asked, others, scope, values), limit)
         if len(found) < limit:
-            found += self._scanned(terms, scope, scope_values, limit - len(found))
+            first = self._watermark() if asked else 0
+            found += islice(self._scanned(terms, first, scope, values), limit - len(found))
         return [_hit(row, terms) for row in found]
 
-    def index(self) -> int:
-        """Bring the index up to date and tell how many messages were added."""
+    def index(self, *, waits: bool = True) -> int:
+        """Bring the index up to date and tell how many messages were added.
+
+        With `waits` false a locked store raises StoreLocked at once.
+        """
         sql = "select (select max(rowid) from messages) > indexed as behind from search_state"
         row = self._engine.row(sql)
         if row is None or not row["behind"]:
             return 0
-        with self._engine.write():
+        with self._engine.write(waits=waits):
             added = self._engine.execute(
                 "insert into messages_text(rowid, text) select rowid, text from messages"
                 " where rowid > (select indexed from search_state)"
@@ -65,29 +79,41 @@ class Search:
             self._engine.execute("update search_state set indexed = (select max(rowid) from messages)")
             return added
 
-    def _indexed(self, terms: list[str], scope: str, values: list[Value], limit: int) -> list[sqlite3.Row]:
-        long = [term for term in terms if len(term) >= TRIGRAM]
-        if not long:
-            return []
-        short_sql, short_values = _contains([term for term in terms if len(term) < TRIGRAM])
-        match = " ".join('"' + term.replace('"', '""') + '"' for term in long)
-        sql = (
-            "select m.conversation_id, m.id, m.role, m.text, m.created_at from messages_text"
-            f" join messages m on m.rowid = messages_text.rowid where messages_text match ?{scope}{short_sql}"
-            " order by bm25(messages_text), m.created_at desc, m.id desc limit ?"
-        )
-        return self._engine.rows(sql, (match, *values, *short_values, limit))
+    def _watermark(self) -> int:
+        row = self._engine.row("select indexed from search_state")
+        return row["indexed"] if row else 0
 
-    def _scanned(self, terms: list[str], scope: str, values: list[Value], limit: int) -> list[sqlite3.Row]:
-        """Scan what the index does not answer: the tail it has not reached, or everything when all terms are short."""
-        has_long = any(len(term) >= TRIGRAM for term in terms)
-        tail = " and m.rowid > (select indexed from search_state)" if has_long else ""
-        sql_terms, term_values = _contains(terms)
-        sql = (
-            "select m.conversation_id, m.id, m.role, m.text, m.created_at from messages m"
-            f" where 1{tail}{scope}{sql_terms} order by m.created_at desc, m.id desc limit ?"
+    def _indexed(self, asked: list[str], others: list[str], scope: str, values: list[Value]) -> Iterator[sqlite3.Row]:
+        match = " ".join('"' + term.replace('"', '""') + '"' for term in asked)
+        ranked = self._engine.rows(
+            "select m.rowid as place from messages_text join messages m on m.rowid = messages_text.rowid"
+            f" where messages_text match ?{scope} order by bm25(messages_text), m.rowid desc",
+            (match, *values),
         )
-        return self._engine.rows(sql, (*values, *term_values, limit))
+        for place in ranked:
+            row = self._engine.row(f"select {_COLUMNS} from messages m where rowid = ?", (place["place"],))
+            if row is not None and _holds(row["text"], others):
+                yield row
+
+    def _scanned(self, terms: list[str], after: int, scope: str, values: list[Value]) -> Iterator[sqlite3.Row]:
+        sql = f"select {_COLUMNS} from messages m where rowid > ? and rowid < ?{scope} order by rowid desc"
+        for row in self._engine.iterate(
+            sql, (after, LARGEST, *values), resume=lambda row: (after, row["place"], *values)
+        ):
+            if _holds(row["text"], terms):
+                yield row
+
+
+def split_terms(text: str) -> list[str]:
+    """Split what a person typed into terms: words, and quoted phrases whole, each once. [] for nothing but space."""
+    pieces = storable(text).split('"')
+    terms: list[str] = []
+    for index, piece in enumerate(pieces):
+        is_phrase = index % 2 == 1 and index < len(pieces) - 1
+        terms += [piece.strip()] if is_phrase and piece.strip() else piece.split()
+    if not terms and '"' in text:
+        terms = [text.strip()]
+    return list(dict.fromkeys(terms))
 
 
 def _scope(conversation_id: str | None, up_to: int | None) -> tuple[str, list[Value]]:
@@ -101,26 +127,18 @@ def _scope(conversation_id: str | None, up_to: int | None) -> tuple[str, list[Va
     return sql, values
 
 
-def _contains(terms: list[str]) -> tuple[str, list[Value]]:
-    return " and instr(lower(m.text), lower(?)) > 0" * len(terms), list(terms)
-
-
-def split_terms(text: str) -> list[str]:
-    """Split what a person typed into terms: words, and quoted phrases whole. NUL is dropped."""
-    pieces = text.replace("\0", " ").encode("utf-8", "backslashreplace").decode("utf-8").split('"')
-    terms: list[str] = []
-    for index, piece in enumerate(pieces):
-        is_phrase = index % 2 == 1 and index < len(pieces) - 1
-        terms += [piece.strip()] if is_phrase and piece.strip() else piece.split()
-    if not terms and text.strip():
-        terms = [text.strip()]
-    return terms
+def _holds(text: object, terms: list[str]) -> bool:
+    """Tell whether a text holds every term, whatever the case."""
+    if not isinstance(text, str):
+        return False
+    folded = text.casefold()
+    return all(term.casefold() in folded for term in terms)
 
 
 def _hit(row: sqlite3.Row, terms: list[str]) -> Hit:
     text = row["text"]
-    low = text.lower()
-    places = [low.find(term.lower()) for term in terms]
+    folded = text.casefold()
+    places = [folded.find(term.casefold()) for term in terms]
     start = max(0, min((place for place in places if place >= 0), default=0) - SNIPPET_CHARACTERS // 4)
     snippet = " ".join(text[start : start + SNIPPET_CHARACTERS].split())
     return Hit(

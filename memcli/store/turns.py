@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from memcli.errors import NotFound
-from memcli.records import MessageState, Turn, TurnStatus
+from memcli.records import MessageState, Turn, TurnSpan, TurnStatus
 from memcli.store import rows
 from memcli.store.engine import Engine
+from memcli.store.recency import note_change
+from memcli.store.values import LARGEST
 
 _EXCLUDED_BY: dict[TurnStatus, MessageState] = {"failed": "failed", "rewound": "rewound"}
 
@@ -32,6 +34,7 @@ class Turns:
             )
             if row is None:
                 raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
+            note_change(self._engine, conversation_id)
             self._engine.execute(
                 "insert into turns(conversation_id, id, started_at, status) values (?, ?, ?, 'open')",
                 (conversation_id, row["turns"], moment),
@@ -50,17 +53,20 @@ class Turns:
             state = _EXCLUDED_BY.get(status)
             if state is not None:
                 self._engine.execute(
-                    "update messages set state = ? where conversation_id = ? and turn_id = ? and state in ('whole', 'partial')",
+                    "update messages set state = ? where conversation_id = ? and turn_id = ?"
+                    " and state in ('whole', 'partial')",
                     (state, conversation_id, turn_id),
                 )
 
     def reopen(self, conversation_id: str, turn_id: int) -> None:
         """Open a failed turn again for a retry: its user messages count again, what the attempt left stays excluded."""
         with self._engine.write():
-            self._engine.execute(
+            changed = self._engine.execute(
                 "update turns set status = 'open', ended_at = null where conversation_id = ? and id = ?",
                 (conversation_id, turn_id),
             )
+            if not changed:
+                raise NotFound(f"there is no turn {turn_id}")
             self._engine.execute(
                 "update messages set state = 'whole' where conversation_id = ? and turn_id = ? and role = 'human'"
                 " and state in ('failed', 'rewound')",
@@ -76,8 +82,9 @@ class Turns:
 
     def newest_first(self, conversation_id: str) -> Iterator[Turn]:
         """Read turns from the newest back, one by one as they are taken."""
-        sql = "select * from turns where conversation_id = ? order by id desc"
-        for row in self._engine.iterate(sql, (conversation_id,)):
+        sql = "select * from turns where conversation_id = ? and id < ? order by id desc"
+        values = (conversation_id, LARGEST)
+        for row in self._engine.iterate(sql, values, resume=lambda row: (conversation_id, row["id"])):
             yield rows.turn(row)
 
     def last(self, conversation_id: str, *, counted: bool = False) -> Turn | None:
@@ -86,3 +93,15 @@ class Turns:
             if not counted or turn.status != "rewound":
                 return turn
         return None
+
+    def spans(self, conversation_id: str, *, after: int = 0) -> list[TurnSpan]:
+        """List the turns with messages behind message `after`, oldest first, with their first and last message ids."""
+        sql = (
+            "select t.*, x.first, x.last from (select turn_id, min(id) as first, max(id) as last from messages"
+            " where conversation_id = ?1 and id > ?2 and turn_id is not null group by turn_id) x"
+            " join turns t on t.conversation_id = ?1 and t.id = x.turn_id order by x.first"
+        )
+        return [
+            TurnSpan(rows.turn(row), row["first"], row["last"])
+            for row in self._engine.rows(sql, (conversation_id, after))
+        ]

@@ -112,6 +112,7 @@ class _Splitter:
     _arrays: int = 0
     _value: bytearray = field(default_factory=bytearray)
     _overflowed: bool = False
+    _lines_passed: int = 0
     _held: bytes = b""
 
     def feed(self, chunk: bytes) -> Iterator[Frame]:
@@ -179,11 +180,11 @@ class _Splitter:
             self.line += data.count(b"\n", 0, len(data) - len(stripped))
             data = stripped
         if len(self._value) + len(data) > self.max_bytes:
-            self.line += self._value.count(b"\n")
+            self._lines_passed += self._value.count(b"\n")
             self._value.clear()
             self._overflowed = True
         if self._overflowed:
-            self.line += data.count(b"\n")
+            self._lines_passed += data.count(b"\n")
         else:
             self._value += data
 
@@ -192,6 +193,6 @@ class _Splitter:
             yield Frame(self.line, b"", self.array, _too_long(self.max_bytes))
         elif self._value:
             yield Frame(self.line, bytes(self._value), self.array)
-        self.line += self._value.count(b"\n")
+        self.line += self._lines_passed + self._value.count(b"\n")
         self._value.clear()
-        self._overflowed = False
+        self._overflowed, self._lines_passed = False, 0

@@ -1,1 +1,1 @@
-"""Records → Rich renderables. A renderer never prints, reads the store or decides anything; what it shows is cleaned."""
+"""Records → Rich renderables. A renderer never prints, reads the store or decides; what it shows is cleaned."""

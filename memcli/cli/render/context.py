@@ -54,7 +54,7 @@ def heading(picture: Picture) -> Text:
     facts = [f"what the agent sees next · memory {context.memory}"]
     if conversation.model:
         facts.append(clean_line(conversation.model))
-    stored = f"{counted(conversation.last_message_id, 'message')}, {counted(conversation.tokens, 'token')} stored"
+    stored = f"{counted(conversation.last_message_id, 'message')} stored"
     return Text.assemble((name, "bold"), (f"  {' · '.join([*facts, stored])}", "dim"))
 
 
@@ -77,7 +77,7 @@ def fold_words(picture: Picture) -> Text:
     due = picture.due
     if due.reason:
         what = span(due.first_message_id, due.last_message_id)
-        return Text.assemble(("due now", "bold yellow"), f": {due.reason}; `memcli compact` folds {what}")
+        return Text.assemble(("due now", "bold yellow"), f" ({due.reason}); `memcli compact` folds {what}")
     left = counted(picture.turns_to_fold, "more message")
     overflow = ", or when uncovered messages leave the window" if picture.context.policy.compact_on_overflow else ""
     return Text(f"{left} from you until the next fold{overflow}")
@@ -85,7 +85,7 @@ def fold_words(picture: Picture) -> Text:
 
 def _counts(picture: Picture) -> Text:
     budget, call = picture.context.prompt_tokens, picture.reported
-    said = f"{counted(budget, 'token')} by the budget's measure, about {picture.estimated_tokens:,} by a tokenizer's"
+    said = f"{counted(budget, 'token')} by the budget's measure, about {picture.estimate.tokens:,} by a tokenizer's"
     if call is None or call.input_tokens is None:
         return Text.assemble(said, ("; no model has reported a count yet", "dim"))
     return Text.assemble(said, f"; call {call.id} to {clean_line(call.model)} reported {call.input_tokens:,}")

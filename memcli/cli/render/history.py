@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from datetime import datetime
 
 from rich.table import Table
 from rich.text import Text
 
 from memcli.cli.cleaning import clean, clean_line
-from memcli.cli.render.words import ROLE_STYLES, STATE_STYLES, short_id, when
+from memcli.cli.render.words import ROLE_STYLES, STATE_STYLES, briefly, short_id, when
 from memcli.records import Conversation, Hit, MessageState, Role, StoredMessage, ToolCall
 
 _STATES: dict[MessageState, str] = {
@@ -20,26 +21,26 @@ _STATES: dict[MessageState, str] = {
 }
 
 
-def conversations_table(conversations: Iterable[Conversation]) -> Table:
-    """Lay out conversations, one a row, in the order given."""
+def conversations_table(conversations: Iterable[Conversation], now: datetime) -> Table:
+    """Lay out conversations, one a row, in the order given; where space is short, names and models give way."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    table.add_column("id", no_wrap=True, style="cyan", min_width=8)
-    table.add_column("name", no_wrap=True, overflow="ellipsis", min_width=8)
-    table.add_column("model", no_wrap=True, overflow="ellipsis", min_width=6)
+    table.add_column("id", no_wrap=True, style="cyan")
+    table.add_column("name")
+    table.add_column("model")
     table.add_column("memory", no_wrap=True)
     for heading in ("turns", "messages", "tokens"):
-        table.add_column(heading, no_wrap=True, justify="right", min_width=len(heading))
-    table.add_column("updated", no_wrap=True, style="dim", min_width=16)
+        table.add_column(heading, no_wrap=True, justify="right")
+    table.add_column("updated", no_wrap=True, style="dim")
     for item in conversations:
         table.add_row(
             short_id(item),
-            Text(clean_line(item.name)) if item.name else Text("–", "dim"),
-            Text(clean_line(item.model)) if item.model else Text("–", "dim"),
+            _yielding(item.name),
+            _yielding(item.model),
             Text(item.memory),
             f"{item.turns:,}",
             f"{item.last_message_id:,}",
             f"{item.tokens:,}",
-            when(item.updated_at),
+            briefly(item.updated_at, now),
         )
     return table
 
@@ -73,6 +74,11 @@ def hit_text(hit: Hit, terms: Sequence[str], conversation: Conversation | None =
     shown.append_text(_marked(clean_line(hit.snippet), terms))
     shown.append("\n")
     return shown
+
+
+def _yielding(text: str | None) -> Text:
+    """Write a cell that is cut where there is no space for it."""
+    return Text(clean_line(text), no_wrap=True, overflow="ellipsis") if text else Text("–", "dim")
 
 
 def _head(id: int, role: Role, state: MessageState) -> Text:

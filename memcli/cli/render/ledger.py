@@ -33,7 +33,8 @@ def fates(picture: Picture) -> list[Fate]:
             by_state[part.state] += part.tokens
     stands = "in the summary"
     if picture.summary is not None:
-        stands = f"in summary s{picture.summary.id}, {counted(picture.summary.tokens, 'token')}"
+        tokens = sum(part.tokens for part in picture.context.parts if part.source in ("summary", "values"))
+        stands = f"in summary s{picture.summary.id}, {counted(tokens, 'token')}"
     lost = "in no form in the context" if ledger.forgotten else "every message is in the context in some form"
     listed = [
         Fate("verbatim", ledger.verbatim, by_state["verbatim"], "word for word", STYLE_OF["window"]),

@@ -29,10 +29,10 @@ class Swatch:
 
 SWATCHES: tuple[Swatch, ...] = (
     Swatch("system", "blue", "█", "s"),
-    Swatch("tools", "magenta", "█", "t"),
+    Swatch("tools", "bright_blue", "█", "t"),
     Swatch("summary", "yellow", "█", "m"),
-    Swatch("values", "red", "█", "v"),
-    Swatch("plan", "bright_magenta", "█", "p"),
+    Swatch("values", "magenta", "█", "v"),
+    Swatch("plan", "bright_cyan", "█", "p"),
     Swatch("window", "green", "█", "w"),
     Swatch("new", "cyan", "█", "n"),
     Swatch("free", "dim", "░", "."),

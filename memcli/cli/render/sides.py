@@ -14,6 +14,7 @@ from rich.text import Text
 from memcli.cli.cleaning import clean, clean_line
 from memcli.cli.picture import Picture
 from memcli.cli.render.palette import ROLE_NAMES, STYLE_OF, counted, span
+from memcli.cli.render.words import percent
 from memcli.memory.context import Part
 from memcli.memory.prompts import SUMMARY_HEADING
 
@@ -21,7 +22,7 @@ NARROW = 72
 """Columns below which the two stand one above the other."""
 LEAST_LINES = 12
 """Lines a side has at least, where there is that much to say."""
-MOST_LINES = 30
+MOST_LINES = 20
 """Lines a side has at most, short of --full."""
 LINES_A_MESSAGE = 3
 """Lines one message takes at most in the window's side, short of --full."""
@@ -48,7 +49,7 @@ class Sides:
         if not is_narrow:
             height = max(len(shown), len(window))
             shown, window = (lines + [Text()] * (height - len(lines)) for lines in (shown, window))
-        left = _panel(shown, summary_title(self.picture), STYLE_OF["summary"], width)
+        left = _panel(shown, summary_title(self.picture), STYLE_OF["summary"], width, summary_note(self.picture))
         right = _panel(window, window_title(self.picture), STYLE_OF["window"], width)
         if is_narrow:
             yield Group(left, right)
@@ -60,7 +61,7 @@ class Sides:
 
 def plain_sides(picture: Picture) -> Group:
     """Write both whole, one after the other, nothing wrapped: for pipes."""
-    sections: list[RenderableType] = [Text(f"── {summary_title(picture)}")]
+    sections: list[RenderableType] = [Text(f"── {summary_title(picture)} {summary_note(picture)}".rstrip())]
     sections += [Text(clean(text)) for text in _summary_texts(picture)]
     sections += [Text(""), Text(f"── {window_title(picture)}")]
     sections += [_said(part) for part in _window(picture)] or [Text("No message is in the window.")]
@@ -75,6 +76,15 @@ def summary_title(picture: Picture) -> str:
     tokens = counted(sum(part.tokens for part in parts), "token")
     name = f"summary s{picture.summary.id}" if picture.summary else "summary"
     return f"{name} of {span(parts[0].first_message_id, parts[0].last_message_id)} · {tokens}"
+
+
+def summary_note(picture: Picture) -> str:
+    """Say who wrote the summary and which share of the exact values it kept; '' without one."""
+    summary = picture.summary
+    if summary is None:
+        return ""
+    by = f"by {clean_line(summary.model)}" + (", standing in for a model that failed" if summary.fallback else "")
+    return by if summary.fidelity is None else f"{by} · fidelity {percent(summary.fidelity)}"
 
 
 def window_title(picture: Picture) -> str:
@@ -95,7 +105,7 @@ def _summary_texts(picture: Picture) -> list[str]:
     if standing:
         return [part.text.removeprefix(f"{SUMMARY_HEADING}\n") for part in standing]
     if not picture.context.ledger.forgotten:
-        return ["Nothing needs one: every message is in the window."]
+        return ["Nothing needs one: every message is in the context."]
     return [
         "Nothing stands for the past: what left the window is forgotten.",
         "`memcli compact` folds it into a summary.",
@@ -110,20 +120,7 @@ def _summary_lines(console: Console, picture: Picture, width: int) -> list[Text]
             if lines
             else _wrapped(console, Text(clean(text)), width)
         )
-    if picture.summary is not None:
-        lines += [Text(), *_wrapped(console, Text(_made(picture), "dim"), width)]
     return lines
-
-
-def _made(picture: Picture) -> str:
-    """Say who wrote the summary and what of the exact values it kept."""
-    summary = picture.summary
-    assert summary is not None
-    by = f"written by {clean_line(summary.model)}" + (
-        ", standing in for a model that failed" if summary.fallback else ""
-    )
-    kept = "" if summary.fidelity is None else f"; {summary.fidelity:.0%} of the exact values are in it"
-    return by + kept
 
 
 def _window_lines(console: Console, picture: Picture, width: int, most: int | None) -> list[Text]:
@@ -138,7 +135,7 @@ def _window_lines(console: Console, picture: Picture, width: int, most: int | No
         rest = window[: len(window) - left]
         if most is not None and len(shown) + len(lines) > most - (len(rest) > 1) and lines:
             tokens = counted(sum(part.tokens for part in rest), "token")
-            return [Text(f"⋮ {counted(len(rest), 'earlier message')}, {tokens}", "dim", no_wrap=True), *lines]
+            return [Text(f"… {counted(len(rest), 'earlier message')}, {tokens}", "dim", no_wrap=True), *lines]
         lines = [*shown, *lines]
     return lines
 
@@ -172,16 +169,17 @@ def _cut(lines: Sequence[Text], most: int, note: str = "") -> list[Text]:
     if len(lines) <= most:
         return list(lines)
     if note:
-        return [*lines[: most - 1], Text(f"⋮ {counted(len(lines) - most + 1, 'more line')}; {note}", "dim")]
+        return [*lines[: most - 1], Text(f"… {counted(len(lines) - most + 1, 'more line')}; {note}", "dim")]
     last = lines[most - 1].copy()
     last.rstrip()
     last.append(" …")
     return [*lines[: most - 1], last]
 
 
-def _panel(lines: Sequence[Text], title: str, style: str, width: int) -> Panel:
-    body = Text("\n", no_wrap=True, overflow="ellipsis").join(lines)
+def _panel(lines: Sequence[Text], title: str, style: str, width: int, note: str = "") -> Panel:
+    body = Text("\n").join(lines)
     body.no_wrap, body.overflow = True, "ellipsis"
     return Panel(
-        body, title=Text(title, f"bold {style}"), title_align="left", box=box.ROUNDED, border_style=style, width=width
-    )
+        body, title=Text(title, f"bold {style}"), title_align="left", subtitle=Text(note, "dim") if note else None,
+        subtitle_align="right", box=box.ROUNDED, border_style=style, width=width,
+    )  # fmt: skip

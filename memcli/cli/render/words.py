@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memcli.records import Conversation, MessageState, Role
 
@@ -24,6 +24,10 @@ STATE_STYLES: Mapping[MessageState, str] = {
 }
 
 
+_HALF_A_YEAR = timedelta(days=182)
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
 def short_id(conversation: Conversation) -> str:
     """Write the beginning of a conversation's id."""
     return conversation.id[:SHORT_ID]
@@ -32,6 +36,13 @@ def short_id(conversation: Conversation) -> str:
 def when(moment: datetime) -> str:
     """Write a moment in local time, to the minute."""
     return moment.astimezone().strftime("%Y-%m-%d %H:%M")
+
+
+def briefly(moment: datetime, now: datetime) -> str:
+    """Write a moment in local time in twelve columns: `30 Nov 10:09`, or `30 Nov 2024` half a year or more away."""
+    local = moment.astimezone()
+    is_near = abs(now - moment) < _HALF_A_YEAR
+    return f"{local.day:2} {_MONTHS[local.month - 1]} " + local.strftime("%H:%M" if is_near else "%Y")
 
 
 def percent(share: float) -> str:

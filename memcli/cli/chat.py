@@ -1,0 +1,102 @@
+"""`memcli chat`: talk to a model, once or in the REPL. It refuses to know how either is done."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Literal
+
+import typer
+
+from memcli.cli import options
+from memcli.cli.session import Session, writing
+from memcli.cli.talk import Talk, Wanted, checked_name
+from memcli.errors import UsageError
+
+Message = Annotated[str | None, typer.Argument(metavar="MESSAGE", help="What to say; without it, the REPL.")]
+Reference = Annotated[
+    str | None,
+    typer.Option("-c", "--conversation", metavar="CONVERSATION", help="Continue one: an id, a name, or `last`."),
+]
+GoOn = Annotated[bool, typer.Option("-C", "--continue", help="Continue the last conversation.")]
+Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="A name for the conversation.")]
+System = Annotated[str | None, typer.Option("--system", metavar="TEXT", help="The system prompt.")]
+Tools = Annotated[
+    list[str] | None,
+    typer.Option("--tools", metavar="MODULE:NAME", help="Your own LangChain tools; may be given again."),
+]
+WithoutTools = Annotated[bool, typer.Option("--no-tools", help="No tools at all.")]
+AgentReference = Annotated[
+    str | None, typer.Option("--agent", metavar="MODULE:GET_CONFIG", help="An agent of your own, by its configuration.")
+]
+WhoSummarises = Annotated[
+    Literal["model", "extractive"] | None,
+    typer.Option("--summarizer", help="A model, or the extractive summarizer, which costs no call."),
+]
+
+
+def chat(
+    message: Message = None,
+    conversation: Reference = None,
+    go_on: GoOn = False,
+    name: Name = None,
+    system: System = None,
+    memory: options.Memory = None,
+    max_tokens: options.MaxTokens = None,
+    limit_tokens: options.LimitTokens = None,
+    summarizer: WhoSummarises = None,
+    tools: Tools = None,
+    no_tools: WithoutTools = False,
+    agent: AgentReference = None,
+    model: options.Model = None,
+    db: options.Db = None,
+    json: options.Json = False,
+    quiet: options.Quiet = False,
+    no_color: options.NoColor = False,
+) -> None:
+    """Talk to a model; with a message or piped text, one turn and out.
+
+    The message is the instruction, piped text its context. A new conversation begins unless one is continued.
+    """
+    wanted = Wanted(name, system, tuple(tools or ()), no_tools, agent)
+    _check(wanted, conversation, go_on=go_on)
+    with writing(
+        db=db, quiet=quiet, no_color=no_color, memory=memory, max_tokens=max_tokens, limit_tokens=limit_tokens,
+        summarizer=summarizer, model=model,
+    ) as session:  # fmt: skip
+        if message is None and sys.stdin is not None and sys.stdin.isatty():
+            _check_terminal(session, as_json=json)
+            from memcli.cli.repl.start import start
+
+            raise typer.Exit(start(_talk(session, wanted, conversation or ("last" if go_on else None))))
+        from memcli.cli.oneshot import one_turn, piped_text, said
+
+        text = said(message, piped_text())
+        one_turn(_talk(session, wanted, conversation or ("last" if go_on else None)), text, as_json=json)
+
+
+def _check(wanted: Wanted, conversation: str | None, *, go_on: bool) -> None:
+    if conversation is not None and go_on:
+        raise UsageError("-c and -C exclude one another", "-C continues the last conversation, -c another one")
+    if wanted.tools and wanted.without_tools:
+        raise UsageError("--tools and --no-tools exclude one another", "leave one of them out")
+
+
+def _check_terminal(session: Session, *, as_json: bool) -> None:
+    if as_json:
+        raise UsageError("--json needs a message", 'run `memcli chat --json "your question"`')
+    if session.terminal.is_piped:
+        raise UsageError("the REPL needs a terminal, and standard output is none", 'pass a message: `memcli chat "…"`')
+
+
+def _talk(session: Session, wanted: Wanted, reference: str | None) -> Talk:
+    """Find the conversation to continue, and apply what the command line changes in it."""
+    if wanted.name is not None:
+        checked_name(session.store, wanted.name)
+    talk = Talk(session, wanted, session.conversation(reference).id if reference is not None else None)
+    _ = talk.memory  # a memory model that is not there is refused before anything is stored
+    if talk.conversation_id is not None:
+        if wanted.name is not None:
+            session.store.conversations.rename(talk.conversation_id, wanted.name)
+        if wanted.system is not None:
+            session.store.conversations.set_system_prompt(talk.conversation_id, wanted.system or None)
+    return talk

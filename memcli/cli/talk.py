@@ -1,0 +1,257 @@
+"""One person's talk: which conversation, with which model, and the moves between them. Used by one turn and the REPL.
+
+Nothing is stored before it must be: a new conversation begins with its first message. It refuses to know the terminal,
+and LangChain until a model is asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+from memcli.cli.memories import memory_of
+from memcli.cli.policy import settings_for
+from memcli.cli.session import Session
+from memcli.config import DEFAULT_LIMIT_TOKENS, Settings
+from memcli.errors import UsageError
+from memcli.memory.context import Context, Policy
+from memcli.memory.fold import FoldResult
+from memcli.records import Conversation, MemoryModel, Turn
+from memcli.store import Store
+
+if TYPE_CHECKING:
+    from memcli.agent.agent import TurnResult
+    from memcli.agent.stream import Emit
+
+KEPT_FLAGS = ("max_tokens", "summarizer")
+"""Settings that a flag gives to the conversation for good, so that inspecting it later shows what the agent saw."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the command line asks of the one who answers."""
+
+    name: str | None = None
+    system: str | None = None
+    tools: tuple[str, ...] = ()
+    """The user's own, as package.module:name."""
+    without_tools: bool = False
+    agent: str | None = None
+    """A configuration of the seed design, as package.module:get_config."""
+    goes_on: bool = False
+    """The model is not asked for anew: it is the one the conversation is held with."""
+
+
+class Partner(Protocol):
+    """Who answers in one conversation."""
+
+    def run_turn(self, text: str, emit: Emit) -> TurnResult:
+        """Answer one message."""
+        ...
+
+    def retry(self, emit: Emit) -> TurnResult:
+        """Answer the last message again."""
+        ...
+
+    def undo(self) -> Turn:
+        """Take the last turn back."""
+        ...
+
+    def compact(self, *, instructions: str | None = None) -> FoldResult:
+        """Fold what is not covered yet."""
+        ...
+
+    def context(self) -> Context:
+        """Build what the model would see next."""
+        ...
+
+
+class Connected(Protocol):
+    """A model that was chosen, and why it is this one."""
+
+    @property
+    def name(self) -> str:
+        """Name it as it is shown and recorded."""
+        ...
+
+    @property
+    def backend(self) -> str:
+        """Name what it runs on."""
+        ...
+
+    @property
+    def why(self) -> str:
+        """Say why it is this one, in one line."""
+        ...
+
+    @property
+    def limit_tokens(self) -> int:
+        """Tell what a call may hold."""
+        ...
+
+    @property
+    def is_toy(self) -> bool:
+        """Tell whether it is the embedded model that is there to try things out."""
+        ...
+
+    @property
+    def can_call_tools(self) -> bool:
+        """Tell whether tools are of use to it."""
+        ...
+
+    @property
+    def reference(self) -> str:
+        """Name it so that it is found again: what the setting `model` takes."""
+        ...
+
+    @property
+    def system_prompt(self) -> str | None:
+        """Give the system prompt that its configuration brings; None when it brings none."""
+        ...
+
+    def load(self) -> None:
+        """Bring the model into memory now, where that is this process's affair."""
+        ...
+
+    def partner(self, store: Store, conversation: Conversation, settings: Settings) -> Partner:
+        """Build the one who answers in a conversation."""
+        ...
+
+
+Connect = Callable[[Settings, Wanted], Connected]
+
+
+def connect(settings: Settings, wanted: Wanted) -> Connected:
+    """Choose and connect a model. Loads LangChain. Raises what `agent.models.choose` raises."""
+    from memcli.cli.connecting import connect as really_connect
+
+    return really_connect(settings, wanted)
+
+
+@dataclass(slots=True)
+class Talk:
+    """A conversation, or the place where one will begin, and the model that answers in it."""
+
+    session: Session
+    wanted: Wanted = field(default_factory=Wanted)
+    conversation_id: str | None = None
+    """None before the first message of a new conversation."""
+    connector: Connect = connect
+    model: str | None = None
+    """The model asked for since the start; None leaves it to the settings."""
+    connected: Connected | None = None
+    _partner: Partner | None = None
+
+    @property
+    def store(self) -> Store:
+        """Give the store."""
+        return self.session.store
+
+    @property
+    def conversation(self) -> Conversation | None:
+        """Read the conversation as it is now; None before it has begun."""
+        return None if self.conversation_id is None else self.store.conversations.get(self.conversation_id)
+
+    @property
+    def settings(self) -> Settings:
+        """The settings in force here: what was said for this run, else the conversation's own, else the defaults.
+
+        The limit that a chat with another model recorded says nothing about this one.
+        """
+        conversation = self.conversation
+        if conversation is None:
+            found = self.session.settings
+        else:
+            memory_of(self.session.resolved, conversation)
+            found = settings_for(self.session.resolved, conversation)
+        if self.model is not None:
+            found = replace(found, model=self.model)
+        is_default = self.session.resolved.came_from("limit_tokens") == "default"
+        is_other = conversation is not None and found.model not in (conversation.model, conversation.settings.get("model"))
+        return replace(found, limit_tokens=0) if is_default and is_other else found
+
+    @property
+    def memory(self) -> MemoryModel:
+        """Name the memory model. Raises UsageError for one this version does not have yet."""
+        conversation = self.conversation
+        if conversation is not None:
+            return memory_of(self.session.resolved, conversation)
+        if self.session.settings.memory != "window":
+            raise UsageError("memory 'turns' is not there yet in this version", "pass --memory window")
+        return "window"
+
+    def policy(self) -> Policy:
+        """Make the policy the next context is built under."""
+        limit = self.connected.limit_tokens if self.connected is not None else 0
+        settings = self.settings
+        return Policy.of(settings, limit_tokens=limit or settings.limit_tokens or DEFAULT_LIMIT_TOKENS)
+
+    def connect(self) -> Connected:
+        """Choose the model, once; nothing is stored."""
+        if self.connected is None:
+            self.connected = self.connector(*self.plan())
+        return self.connected
+
+    def plan(self) -> tuple[Settings, Wanted]:
+        """Say what `connect` goes by: the settings here, and what is wanted of the one who answers."""
+        settings = self.settings
+        asked = self.model is not None or self.session.resolved.came_from("model") != "default"
+        return settings, replace(self.wanted, goes_on=bool(settings.model) and not asked)
+
+    def switch_model(self, name: str) -> Connected:
+        """Go on with another model. When it cannot be had the old one stays, and the error is raised."""
+        found = self.connector(replace(self.settings, model=name, limit_tokens=self._set_limit), self.wanted)
+        self.model, self.connected, self._partner = name, found, None
+        return found
+
+    def begin(self) -> Conversation:
+        """Give the conversation, a new one if there was none."""
+        conversation = self.conversation
+        if conversation is None:
+            conversation = self.store.conversations.create(
+                name=self.wanted.name,
+                system_prompt=self.wanted.system or (self.connected.system_prompt if self.connected else None),
+                memory=self.memory,
+            )
+            self.conversation_id = conversation.id
+        return conversation
+
+    def partner(self) -> Partner:
+        """Give the one who answers; connects the model and begins the conversation where that has not happened yet."""
+        if self._partner is None:
+            connected = self.connect()
+            conversation = self._note(self.begin(), connected)
+            self._partner = connected.partner(self.store, conversation, self.settings)
+        return self._partner
+
+    def move_to(self, conversation: Conversation | None) -> None:
+        """Go to another conversation, with the same model; None makes the next message begin a new one."""
+        self.conversation_id = conversation.id if conversation is not None else None
+        self.wanted = replace(self.wanted, name=None)
+        if self.model is None and self.connected is not None:
+            self.model = self.connected.reference
+        self._partner = None
+
+    @property
+    def _set_limit(self) -> int:
+        resolved = self.session.resolved
+        return 0 if resolved.came_from("limit_tokens") == "default" else resolved.settings.limit_tokens
+
+    def _note(self, conversation: Conversation, connected: Connected) -> Conversation:
+        """Record in the conversation how it is held, where that changed."""
+        resolved = self.session.resolved
+        flags = {name: getattr(resolved.settings, name) for name in KEPT_FLAGS if resolved.came_from(name) == "flag"}
+        noted: Mapping[str, object] = {**conversation.settings, **flags, "model": connected.reference}
+        if noted != conversation.settings:
+            self.store.conversations.set_settings(conversation.id, noted)
+        return self.store.conversations.get(conversation.id)
+
+
+def checked_name(store: Store, name: str) -> str:
+    """Check a conversation's name. Raises UsageError for one that could not be used to find it again."""
+    if name == "last" or not name or name != name.strip() or not name.isprintable():
+        raise UsageError(f"{name!r} cannot be a name", "use printable text with no space around it; `last` is taken")
+    if any(item.name == name for item in store.conversations.list()):
+        raise UsageError(f"a conversation is called {name!r} already", f"continue it with -c {name!r}, or choose another name")
+    return name
