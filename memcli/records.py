@@ -203,6 +203,8 @@ class PartRef:
     state: str | None
     why: str
     summary_id: int | None = None
+    text: str | None = None
+    """What it said, for a part that stands for no message and no summary: a system prompt, a plan, the tools' names."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,7 +45,7 @@ def db(tmp_path: Path) -> str:
         ["history", "work"],
         ["history", "work", "--search", "rain"],
         ["history", "--jsonl"],
-        ["summaries"],
+        ["summaries", "-q"],
         ["summaries", "--json"],
         ["context"],
         ["context", "--json"],

@@ -7,6 +7,7 @@ know the store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
 from typing import cast
 
 from langchain_core.messages import (
@@ -25,7 +26,6 @@ from langchain_core.messages import (
     ToolMessage,
     ToolMessageChunk,
 )
-from pydantic.fields import FieldInfo
 
 from memcli.memory import payload
 from memcli.memory.reasoning import answer_text
@@ -130,20 +130,26 @@ def openai_role(message: BaseMessage) -> str:
 def _fields(message: BaseMessage) -> Mapping[str, object]:
     """Collect the fields that differ from their class's default; `content` always, and extra ones too."""
     fields: dict[str, object] = {"content": message.content}
-    for name, field in type(message).model_fields.items():
+    for name, default in _defaults(type(message)).items():
         value = getattr(message, name)
-        if name not in ("content", "type") and (field.is_required() or not _is_default(value, field)):
+        # By type first: anybody's objects may stand here, and some answer == with an array.
+        if type(value) is not type(default) or value != default:
             fields[name] = value
     fields.update(message.model_extra or {})
     return fields
 
 
-def _is_default(value: object, field: FieldInfo) -> bool:
-    """Compare with the default by type first: anybody's objects may stand here, and some answer == with an array."""
-    default: object = field.get_default(call_default_factory=True)
-    return type(value) is type(default) and value == default
+@cache
+def _defaults(cls: type[BaseMessage]) -> Mapping[str, object]:
+    """Map a class's fields to their defaults; a required one has a default that nothing equals."""
+    return {
+        name: _REQUIRED if field.is_required() else field.get_default(call_default_factory=True)
+        for name, field in cls.model_fields.items()
+        if name not in ("content", "type")
+    }
 
 
+_REQUIRED = object()
 _ROLES: dict[type[BaseMessage], Role] = {
     HumanMessage: "human",
     AIMessage: "ai",

@@ -63,11 +63,6 @@ class Picture:
     """The last call to a model whose server reported its prompt's count; None when there is none."""
 
     @property
-    def turns_to_fold(self) -> int:
-        """Count the user's messages until the next fold by interval; 0 when one is due."""
-        return 0 if self.due.reason else max(self.context.policy.compact_every - self.due.humans, 0)
-
-    @property
     def free_tokens(self) -> int:
         """Tell what is left of the limit when every part is in."""
         return max(self.context.limit_tokens - self.context.tokens, 0)

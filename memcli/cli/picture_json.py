@@ -43,7 +43,7 @@ def picture_json(picture: Picture) -> Mapping[str, object]:
         "reported": _reported_json(picture),
         "next_fold": {
             "reason": picture.due.reason,
-            "user_messages_left": picture.turns_to_fold,
+            "user_messages_left": picture.due.turns_left,
             "first_message_id": picture.due.first_message_id,
             "last_message_id": picture.due.last_message_id,
         },

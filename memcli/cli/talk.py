@@ -15,14 +15,15 @@ from memcli.cli.policy import settings_for
 from memcli.cli.session import Session
 from memcli.config import DEFAULT_LIMIT_TOKENS, Settings
 from memcli.errors import UsageError
-from memcli.memory.context import Context, Policy
-from memcli.memory.fold import FoldResult
+from memcli.memory.context import Policy
 from memcli.records import Conversation, MemoryModel, Turn
 from memcli.store import Store
 
 if TYPE_CHECKING:
     from memcli.agent.agent import TurnResult
     from memcli.agent.stream import Emit
+    from memcli.memory.context import Context
+    from memcli.memory.fold import FoldResult
 
 KEPT_FLAGS = ("max_tokens", "summarizer")
 """Settings that a flag gives to the conversation for good, so that inspecting it later shows what the agent saw."""
@@ -224,6 +225,12 @@ class Talk:
             conversation = self._note(self.begin(), connected)
             self._partner = connected.partner(self.store, conversation, self.settings)
         return self._partner
+
+    def set_system_prompt(self, text: str | None) -> None:
+        """Set the system prompt from the next message on; None takes it away."""
+        self.wanted = replace(self.wanted, system=text)
+        if self.conversation_id is not None:
+            self.store.conversations.set_system_prompt(self.conversation_id, text)
 
     def move_to(self, conversation: Conversation | None) -> None:
         """Go to another conversation, with the same model; None makes the next message begin a new one."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 
 from memcli.config import MAX_HISTORY_TOKENS, Settings
@@ -70,6 +71,8 @@ class Request:
     """What the tools' schemas take."""
     tools_text: str = ""
     """The tools' names, for people."""
+    as_of: datetime | None = None
+    """Summaries made later do not exist for it; None means all exist."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,10 +94,12 @@ class Part:
     summary_id: int | None = None
 
     def reference(self) -> PartRef:
-        """Describe it by reference, for the record of a call."""
+        """Describe it by reference, for the record of a call; what nothing refers to is kept as it is."""
+        is_kept = self.first_message_id is None and self.summary_id is None
         return PartRef(
-            self.source, self.first_message_id, self.last_message_id, self.tokens, self.state, self.why, self.summary_id
-        )
+            self.source, self.first_message_id, self.last_message_id, self.tokens, self.state, self.why, self.summary_id,
+            self.text or None if is_kept else None,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,10 +124,11 @@ def next_chunk(task: Task, head: Summary | None) -> list[StoredMessage]:
     """Take the oldest uncovered messages that fit one request; [] when all are covered.
 
     A unit (calls and their results) is not cut unless it alone is larger than a chunk. At least one message is taken; one
-    that is larger than a chunk is shown to the summarizer clipped.
+    that is larger than a chunk is shown to the summarizer clipped. A leading system message that stands in every context
+    is not in it: it is never forgotten, and a summary must not spend itself on it.
     """
     budget = chunk_budget(task.policy, task.summarizer, head)
-    after = head.last_message_id if head else 0
+    after = head.last_message_id if head else int(leads_with_system(task.store, task.conversation_id))
     chunk: list[StoredMessage] = []
     used, last_whole = 0, 0
     for message in task.store.messages.oldest_first(task.conversation_id, after=after, up_to=task.up_to):
@@ -140,6 +141,12 @@ def next_chunk(task: Task, head: Summary | None) -> list[StoredMessage]:
             return chunk[: last_whole or len(chunk)]
         chunk.append(message)
     return chunk
+
+
+def leads_with_system(store: Store, conversation_id: str) -> bool:
+    """Tell whether the first message is the system message of every context."""
+    conversation = store.conversations.get(conversation_id)
+    return not conversation.system_prompt and store.messages.leading_system(conversation_id) is not None
 
 
 def chunk_budget(policy: Policy, summarizer: Summarizer, head: Summary | None) -> int:

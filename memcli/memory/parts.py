@@ -5,6 +5,7 @@ It refuses to know how the rest of the history is represented; `window` and `tur
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from memcli.errors import ContextOverflow
@@ -44,10 +45,16 @@ def tools_parts(request: Request) -> list[Part]:
 
 
 def ongoing_turn(store: Store, conversation_id: str, request: Request) -> list[StoredMessage]:
-    """Read the ongoing turn, oldest first; [] when none is under way."""
+    """Read the ongoing turn as far as the request goes, oldest first; [] when none is under way."""
     if request.turn_id is None:
         return []
-    return [item for item in store.messages.of_turn(conversation_id, request.turn_id) if not item.is_excluded]
+    turn: list[StoredMessage] = []
+    for message in store.messages.newest_first(conversation_id, up_to=request.up_to):
+        if message.turn_id is not None and message.turn_id < request.turn_id:
+            break
+        if message.turn_id == request.turn_id and not message.is_excluded:
+            turn.append(message)
+    return turn[::-1]
 
 
 def fit_turn(turn: list[StoredMessage], available: int) -> list[Shown]:
@@ -72,6 +79,11 @@ def turn_part(item: Shown) -> Part:
     why = "the new message" if is_first_human else "the ongoing turn is always in full"
     part = message_part(item)
     return replace(part, source="new" if is_first_human else "message", why=why if not item.clipped_text else part.why)
+
+
+def ids_of(parts: Iterable[Part]) -> set[int]:
+    """Collect the ids of the messages that parts show themselves, whole or clipped."""
+    return {part.message.id for part in parts if part.message is not None}
 
 
 def message_part(item: Shown) -> Part:

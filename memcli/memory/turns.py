@@ -10,10 +10,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from memcli.memory.clip import Shown, fit
 from memcli.memory.context import Context, Ledger, Part, Policy, Request, spans_of
-from memcli.memory.parts import fit_turn, message_part, ongoing_turn, system_parts, tools_parts, turn_part, units_of
+from memcli.memory.parts import (
+    fit_turn,
+    ids_of,
+    message_part,
+    ongoing_turn,
+    system_parts,
+    tools_parts,
+    turn_part,
+    units_of,
+)
+from memcli.memory.pins import pin_parts, pinned, room_beside
 from memcli.memory.prompts import render_values
 from memcli.memory.recalls import render_compaction, render_plan, render_turn_summary, rendered
 from memcli.memory.spans import Spans
@@ -54,13 +65,17 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     )
     turn = ongoing_turn(store, conversation.id, request)
     before = turn[0].id - 1 if turn else last_id
-    recalls = recalls_at(store, conversation.id, before)
+    recalls = recalls_at(store, conversation.id, before, request.as_of)
     system = [*system_parts(store, conversation), *tools_parts(request)]
-    plan = _plan_parts(store, conversation.id)
+    plan = _plan_parts(store, conversation.id, request.as_of)
     reserve = Part("reserve", policy.output_reserve, "kept free for the answer")
     available = policy.limit_tokens - sum(part.tokens for part in (*system, *plan, reserve))
+    pins = pinned(store, conversation.id, up_to=last_id)
+    available = room_beside(pins, ids_of(system) | {message.id for message in turn}, available)
     ongoing = ongoing_parts(store, conversation.id, turn, available)
     available -= sum(part.tokens for part in ongoing)
+    shown = ids_of((*system, *ongoing))
+    available = room_beside([item for item in pins if turn and item.id >= turn[0].id], shown, available)
     compaction = _within(compaction_parts(recalls.compaction), available)
     room = min(policy.max_tokens, max(0, available - sum(part.tokens for part in compaction)))
     told = _newest_within([_summary_part(item) for item in recalls.summaries], room)
@@ -69,6 +84,8 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     gap = Spans.of([(recalls.boundary + 1, before)]) - recalls.covered - excluded - spans_of(system, "verbatim")
     pending = _pending(store, conversation.id, gap, room)
     history = sorted((*told, *pending), key=lambda part: part.first_message_id or 0)
+    told_first = next((place for place, part in enumerate(history) if part.message is not None), len(history))
+    history[told_first:told_first] = pin_parts(store, pins, shown | ids_of(pending))
     parts = (*system, *compaction, *history, *plan, *ongoing, reserve)
     ledger = Ledger.of(
         last_id,
@@ -88,13 +105,17 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     )
 
 
-def recalls_at(store: Store, conversation_id: str, last_id: int) -> Recalls:
-    """Find what stands for the turns up to `last_id`: the newest compaction that covers nothing later, and the summaries."""
+def recalls_at(store: Store, conversation_id: str, last_id: int, as_of: datetime | None = None) -> Recalls:
+    """Find what stands for the turns up to `last_id`: the newest compaction that covers nothing later, and the summaries.
+
+    With `as_of` they were also made by then.
+    """
     head = store.summaries.head(conversation_id, "compaction")
-    while head is not None and head.last_message_id > last_id:
+    while head is not None and (head.last_message_id > last_id or (as_of is not None and head.created_at > as_of)):
         head = store.summaries.get(conversation_id, head.parent_id) if head.parent_id else None
     after = head.last_message_id if head else 0
     found = store.summaries.newest_of_turns(conversation_id, after=after)
+    found = [item for item in found if as_of is None or item.created_at <= as_of]
     return Recalls(head, tuple(item for item in reversed(found) if item.last_message_id <= last_id))
 
 
@@ -143,7 +164,8 @@ def recap_of(store: Store, conversation_id: str, turn: Sequence[StoredMessage]) 
     """Find the recap of a turn's middle; None when there is none."""
     if len(turn) < 2:
         return None
-    return store.summaries.newest_of(conversation_id, "recap", turn[1].id)
+    recap = store.summaries.newest_of(conversation_id, "recap", turn[1].id)
+    return recap if recap is not None and recap.last_message_id <= turn[-1].id else None
 
 
 def middle_of(turn: list[StoredMessage], recap: Summary | None) -> list[StoredMessage]:
@@ -180,9 +202,10 @@ def _recap_part(recap: Summary) -> Part:
     )
 
 
-def _plan_parts(store: Store, conversation_id: str) -> list[Part]:
-    plan = store.plans.current(conversation_id)
-    if plan is None:
+def _plan_parts(store: Store, conversation_id: str, as_of: datetime | None = None) -> list[Part]:
+    versions = store.plans.list(conversation_id, limit=1 if as_of is None else None)
+    plan = next((item for item in versions if as_of is None or item.created_at <= as_of), None)
+    if plan is None or not plan.text:
         return []
     text = render_plan(plan.text, plan.created_at)
     return [Part("plan", count_message_tokens(role="user", content=text), f"version {plan.id} of the plan", text)]

@@ -12,11 +12,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime
 
 from memcli.memory.backwards import backwards
 from memcli.memory.clip import LEAST_CLIP_TOKENS, Shown, fit
 from memcli.memory.context import Context, Ledger, Part, Policy, Request, spans_of, system_tokens, text_tokens
-from memcli.memory.parts import fit_turn, message_part, ongoing_turn, system_parts, tools_parts, turn_part, units_of
+from memcli.memory.parts import (
+    fit_turn,
+    ids_of,
+    message_part,
+    ongoing_turn,
+    system_parts,
+    tools_parts,
+    turn_part,
+    units_of,
+)
+from memcli.memory.pins import pin_parts, pinned, room_beside
 from memcli.memory.prompts import render_summary, render_values
 from memcli.memory.spans import Spans
 from memcli.records import Conversation, StoredMessage, Summary
@@ -42,10 +53,14 @@ class Window:
         return sum(item.tokens for item in self.shown)
 
 
-def select(newest_first: Iterable[StoredMessage], max_tokens: int, policy: Policy) -> Window:
+def select(
+    newest_first: Iterable[StoredMessage], max_tokens: int, policy: Policy, *, behind_tokens: int | None = None
+) -> Window:
     """Choose the window from a history that is read backwards, taking one message more than fits.
 
     The window begins on a human message; it is empty when the history has none. Excluded messages must not be in it.
+    `behind_tokens` is what the history and everything before it takes since the first message; with it the window's
+    start moves in steps of `policy.window_step`.
     """
     reader = iter(newest_first)
     suffix: list[StoredMessage] = []
@@ -68,13 +83,27 @@ def select(newest_first: Iterable[StoredMessage], max_tokens: int, policy: Polic
         )
         shown = _squeeze(turn[::-1], max_tokens)
         return Window(tuple(shown), (CLIP_DEPARTURE,) if shown else (), tuple(unreadable))
-    while suffix and suffix[-1].role != "human":
-        suffix.pop()
+    wanted = max_tokens if behind_tokens is None else stepped(max_tokens, behind_tokens, policy.window_step)
+    while suffix and (suffix[-1].role != "human" or (total > wanted and len(suffix) - 1 != newest_human)):
+        total -= suffix.pop().tokens
     return Window(tuple(Shown.whole(message) for message in suffix[::-1]), (), tuple(unreadable))
 
 
+def stepped(max_tokens: int, behind_tokens: int, step: int) -> int:
+    """Lower a budget so that the window's start keeps its place while the history grows by less than a step.
+
+    The start stands on a grid of `step` tokens counted from the conversation's first message, so what a window begins
+    with is a function of the log alone: a budget that grows with the history leaves the start where it is, until the
+    grid's next line is reached. Never more than `max_tokens`, and never less than half of it.
+    """
+    step = min(step, max_tokens // 2)
+    if step <= 0 or behind_tokens <= max_tokens:
+        return max_tokens
+    return max_tokens - (max_tokens - behind_tokens) % step
+
+
 def context(store: Store, conversation: Conversation, policy: Policy, request: Request) -> Context:
-    """Build the context of a call: system, tools, summary, window, the ongoing turn, reserve.
+    """Build the context of a call: system, tools, summary, pins, window, the ongoing turn, reserve.
 
     Reads the window's rows and one more, whatever the conversation's length; writes nothing and calls no model.
     Raises ContextOverflow when what must be there does not fit the limit.
@@ -82,18 +111,26 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     last_id = (
         conversation.last_message_id if request.up_to is None else min(request.up_to, conversation.last_message_id)
     )
-    head = head_at(store, conversation.id, last_id)
+    head = head_at(store, conversation.id, last_id, request.as_of)
     fixed = [*system_parts(store, conversation), *tools_parts(request), *_summary_parts(head)]
     turn = ongoing_turn(store, conversation.id, request)
     reserve = Part("reserve", policy.output_reserve, "kept free for the answer")
     available = policy.limit_tokens - reserve.tokens - sum(part.tokens for part in fixed)
+    pins = pinned(store, conversation.id, up_to=last_id)
+    shown = ids_of(fixed) | {message.id for message in turn}
+    available = room_beside(pins, shown, available)
     turn_shown = fit_turn(turn, available)
     budget = max(0, min(policy.max_tokens, available - sum(item.tokens for item in turn_shown)))
     before = turn[0].id - 1 if turn else last_id
     down_to = 2 if any(part.message is not None for part in fixed) else 1
     newest_first = store.messages.newest_first(conversation.id, up_to=before, down_to=down_to)
-    window = select(backwards(newest_first) if policy.keeps_units else newest_first, budget, policy)
-    parts = (*fixed, *map(message_part, window.shown), *map(turn_part, turn_shown), reserve)
+    window = select(
+        backwards(newest_first) if policy.keeps_units else newest_first, budget, policy,
+        behind_tokens=_behind(store, conversation, before) if policy.window_step else None,
+    )  # fmt: skip
+    shown |= {item.message.id for item in window.shown}
+    history = (*pin_parts(store, pins, shown), *map(message_part, window.shown))
+    parts = (*fixed, *history, *map(turn_part, turn_shown), reserve)
     excluded = Spans.ids((*store.messages.excluded_ids(conversation.id, up_to=last_id), *window.unreadable))
     covered = Spans.of([(head.first_message_id, head.last_message_id)]) if head else Spans()
     ledger = Ledger.of(
@@ -108,10 +145,20 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     )
 
 
-def head_at(store: Store, conversation_id: str, last_id: int) -> Summary | None:
-    """Find the running summary in force, or its newest ancestor that covers nothing after `last_id`."""
+def _behind(store: Store, conversation: Conversation, last_id: int) -> int:
+    """Add up what the messages up to one take, excluded ones too, from the conversation's running total."""
+    newest = conversation.last_message_id
+    later = store.messages.newest_first(conversation.id, up_to=newest, down_to=last_id + 1, excluded=True)
+    return conversation.tokens - sum(message.tokens for message in later)
+
+
+def head_at(store: Store, conversation_id: str, last_id: int, as_of: datetime | None = None) -> Summary | None:
+    """Find the running summary in force, or its newest ancestor that covers nothing after `last_id`.
+
+    With `as_of` it was also made by then.
+    """
     head = store.summaries.head(conversation_id, "running")
-    while head is not None and head.last_message_id > last_id:
+    while head is not None and (head.last_message_id > last_id or (as_of is not None and head.created_at > as_of)):
         head = store.summaries.get(conversation_id, head.parent_id) if head.parent_id else None
     return head
 

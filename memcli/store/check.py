@@ -100,7 +100,7 @@ class Check:
         row = self._engine.row(sql)
         if row and row["n"]:
             yield Problem("search", f"the search index is off by {abs(row['n'])} messages", "build it again")
-        elif self._index_is_damaged():
+        elif self._index_is_damaged() or self._index_misses_the_newest():
             yield Problem("search", "the search index is damaged", "build it again")
 
     def _index_is_damaged(self) -> bool:
@@ -112,6 +112,18 @@ class Check:
         except (StoreLocked, StoreUnwritable):
             return False  # cannot be asked while another process writes, or where nothing can be written
         return False
+
+    def _index_misses_the_newest(self) -> bool:
+        """Look for a message that must be there: an index whose root was lost is sound in itself, and empty."""
+        row = self._engine.row(
+            "select rowid as place, substr(text, 1, 3) as start from messages where length(text) > 2"
+            " and rowid <= (select indexed from search_state) order by rowid desc limit 1"
+        )
+        if row is None:
+            return False
+        match = '"' + row["start"].replace('"', '""') + '"'
+        sql = "select 1 from messages_text where messages_text match ? and rowid = ?"
+        return self._engine.row(sql, (match, row["place"])) is None
 
     def _recount(self, problem: Problem) -> None:
         self._engine.execute(

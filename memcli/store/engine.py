@@ -82,7 +82,7 @@ class Engine:
                 last = row
                 yield row
         finally:
-            if cursor is not None:
+            if cursor in self._reading:
                 self._reading.discard(cursor)
                 cursor.close()
 

@@ -3,7 +3,7 @@
 A conversation owns everything: `turns` group its `messages`, the append-only log with ids from 1 and no gaps.
 `summaries` are append-only too; `heads` says which one is in force, so undoing a compaction moves a head and deletes
 nothing. `calls` records what each model call saw, by reference. Indexes that look odd are there for a law of cost:
-`messages_human` counts the turns since a fold, `messages_excluded` makes the ledger's arithmetic independent of length.
+`turns_open` finds the turn a dead process left, `messages_human` counts the turns since a fold, `messages_excluded` makes the ledger's arithmetic independent of length.
 `conversations.changed` numbers the changes: the largest is `last`, whatever the clock did, and an append to the
 conversation that has it already leaves its index alone.
 
@@ -125,6 +125,8 @@ create table turns (
     status text not null,
     primary key (conversation_id, id)
 ) without rowid;
+
+create index turns_open on turns(conversation_id) where status = 'open';
 
 create table messages (
     conversation_id text not null references conversations(id) on delete cascade,

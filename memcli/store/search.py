@@ -12,7 +12,7 @@ from contextlib import suppress
 from itertools import islice
 from typing import cast
 
-from memcli.errors import StoreLocked, StoreUnwritable
+from memcli.errors import StoreCorrupt, StoreLocked, StoreUnwritable
 from memcli.records import Hit, Role
 from memcli.store import rows
 from memcli.store.engine import Engine
@@ -56,7 +56,7 @@ class Search:
         found: list[sqlite3.Row] = []
         if asked:
             others = [term for term in terms if term not in asked]
-            found += islice(self._indexed(asked, others, scope, values), limit)
+            found += self._ranked(asked, others, scope, values, limit)
         if len(found) < limit:
             first = self._watermark() if asked else 0
             found += islice(self._scanned(terms, first, scope, values), limit - len(found))
@@ -78,6 +78,14 @@ class Search:
             )
             self._engine.execute("update search_state set indexed = (select max(rowid) from messages)")
             return added
+
+    def _ranked(
+        self, asked: list[str], others: list[str], scope: str, values: list[Value], limit: int
+    ) -> list[sqlite3.Row]:
+        try:
+            return list(islice(self._indexed(asked, others, scope, values), limit))
+        except StoreCorrupt as err:
+            raise StoreCorrupt(err.message, "run `memcli doctor --fix`: the search index can be built again") from err
 
     def _watermark(self) -> int:
         row = self._engine.row("select indexed from search_state")

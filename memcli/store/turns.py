@@ -28,7 +28,7 @@ class Turns:
                 "update turns set status = 'interrupted', ended_at = ? where conversation_id = ? and status = 'open'",
                 (moment, conversation_id),
             )
-            row = self._engine.row(
+            row = self._engine.returning(
                 "update conversations set turns = turns + 1, updated_at = ? where id = ? returning turns",
                 (moment, conversation_id),
             )
@@ -39,7 +39,7 @@ class Turns:
                 "insert into turns(conversation_id, id, started_at, status) values (?, ?, ?, 'open')",
                 (conversation_id, row["turns"], moment),
             )
-            return self.get(conversation_id, row["turns"])
+            return Turn(row["turns"], conversation_id, rows.moment(moment), None, "open")
 
     def close(self, conversation_id: str, turn_id: int, status: TurnStatus) -> None:
         """Close a turn. `failed` and `rewound` also mark its messages, which then stand outside every context."""
@@ -89,10 +89,10 @@ class Turns:
 
     def last(self, conversation_id: str, *, counted: bool = False) -> Turn | None:
         """Read the newest turn; with `counted`, the newest that was not rewound. None when there is none."""
-        for turn in self.newest_first(conversation_id):
-            if not counted or turn.status != "rewound":
-                return turn
-        return None
+        narrowed = " and status <> 'rewound'" if counted else ""
+        sql = f"select * from turns where conversation_id = ?{narrowed} order by id desc limit 1"
+        row = self._engine.row(sql, (conversation_id,))
+        return rows.turn(row) if row else None
 
     def spans(self, conversation_id: str, *, after: int = 0) -> list[TurnSpan]:
         """List the turns with messages behind message `after`, oldest first, with their first and last message ids."""

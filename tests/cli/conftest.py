@@ -1,4 +1,4 @@
-"""What the command line's tests stand on: a home of their own, a store with a talk in it, and a way to run a command."""
+"""What the command line's tests stand on: a home of their own, a store, and a way to run a command."""
 
 from __future__ import annotations
 

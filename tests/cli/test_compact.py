@@ -21,16 +21,14 @@ from tests.locomo import data_file
 from tests.ollama_replies import Reply, fails, text
 from tests.ollama_server import FakeOllama
 
+AIRLINE = data_file("airline-agent.jsonl")
 GOOD_SUMMARY = "The user asked how many parcels left each depot; the assistant gave the number and the order of each."
 
 
 @pytest.fixture
-def db(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MEMCLI_CONFIG_DIR", str(tmp_path / "config"))
-    monkeypatch.setenv("MEMCLI_DATA_DIR", str(tmp_path / "data"))
+def db(home: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("OLLAMA_HOST", "127.0.0.1:1")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path / "test.db"
+    return home / "test.db"
 
 
 @pytest.fixture
@@ -180,14 +178,13 @@ def test_with_all_a_failure_does_not_stop_the_others_and_the_worst_code_is_the_e
 ) -> None:
     with Store(db) as store:
         add_chat(store, "first", 6)
-        big = store.conversations.create(name="too-big", system_prompt="word " * 9000)
-        add_turn(store, big, said("human", "Hello, can you tell me about the parcels?"), said("ai", "Yes."))
+        add_chat(store, "absurd", 12, settings={"max_tokens": -3})
         add_chat(store, "last", 12)
     results = _compact(db, capsys, "--all", "--if-needed", code=2)
     assert [(result["name"], result["status"]) for result in results] == [
-        ("last", "compacted"), ("too-big", "failed"), ("first", "nothing"),
+        ("last", "compacted"), ("absurd", "failed"), ("first", "nothing"),
     ]  # fmt: skip
-    assert "needs" in str(results[1]["error"])
+    assert results[1]["error"] == "max_tokens = -3 is too small; set in conversation absurd; the least is 1"
 
 
 def test_undo_puts_the_summary_before_back_in_force_twice(db: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -306,14 +303,13 @@ def test_the_extractive_summarizer_and_a_dry_run_load_no_langchain(db: Path) -> 
     assert _run(db, f'{sys.executable} -c "{code}"').stderr == "[]\n"
 
 
-@pytest.mark.skipif(data_file("airline-agent.jsonl") is None, reason="MEMCLI_TEST_DATA names no folder with this file")
+@pytest.mark.skipif(AIRLINE is None, reason="MEMCLI_TEST_DATA names no folder with airline-agent.jsonl")
 def test_compacting_sixty_real_conversations_reports_what_the_store_holds(
     db: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = data_file("airline-agent.jsonl")
-    assert path is not None
+    assert AIRLINE is not None
     with Store(db) as store:
-        import_file(store, path, memory="window")
+        import_file(store, AIRLINE, memory="window")
     results = _compact(db, capsys, "--all", "--if-needed", "--summarizer", "extractive")
     assert len(results) == 60
     assert {result["status"] for result in results} == {"compacted", "nothing"}

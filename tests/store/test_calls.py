@@ -55,7 +55,7 @@ def test_a_call_of_no_conversation_is_refused(store: Store) -> None:
 
 def test_calls_come_newest_first_and_can_be_narrowed(store: Store, talk: Conversation) -> None:
     for purpose in ("chat", "compaction", "chat"):
-        _begin(store, talk.id, purpose=purpose)  # type: ignore[arg-type]
+        _begin(store, talk.id, purpose=purpose)
     assert [call.id for call in store.calls.newest_first(talk.id)] == [3, 2, 1]
     assert [call.id for call in store.calls.newest_first(talk.id, purpose="chat", limit=1)] == [3]
     assert store.calls.newest_first("nobody") == []

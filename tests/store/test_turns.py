@@ -84,7 +84,7 @@ def test_the_last_turn_may_leave_out_rewound_ones(store: Store, talk: Conversati
     assert store.turns.last(talk.id) is None
     for status in ("done", "rewound", "rewound"):
         turn = store.turns.start(talk.id)
-        store.turns.close(talk.id, turn.id, status)  # type: ignore[arg-type]
+        store.turns.close(talk.id, turn.id, status)
     assert store.turns.last(talk.id) == store.turns.get(talk.id, 3)
     assert store.turns.last(talk.id, counted=True) == store.turns.get(talk.id, 1)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from memcli.store import Store  # noqa: E402
-from tests.store.samples import message, summary  # noqa: E402
+from memcli.store import Store
+from tests.store.samples import message, summary
 
 
 def main(path: str, conversation_id: str, mode: str, label: str, count: int) -> None:
@@ -34,4 +34,4 @@ def main(path: str, conversation_id: str, mode: str, label: str, count: int) -> 
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:5], int(sys.argv[5]))
+    main(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4], int(sys.argv[5]))

@@ -31,8 +31,8 @@ class LimitBar:
         bar = Text(no_wrap=True)
         for swatch, width in zip(present, cells, strict=True):
             bar.append((swatch.fill if has_colour else swatch.letter) * width, swatch.style)
-        yield Padding(bar, (0, 1))
-        yield Padding(_legend(present, sizes, self.context.limit_tokens, has_colour=has_colour), (0, 1))
+        yield Padding(bar, (0, 1), expand=False)
+        yield Padding(_legend(present, sizes, self.context.limit_tokens, has_colour=has_colour), (0, 1), expand=False)
 
 
 def segment_tokens(context: Context) -> Mapping[str, int]:

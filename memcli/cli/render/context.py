@@ -69,7 +69,7 @@ def notes(picture: Picture) -> Padding:
         table.add_row(Text("departure:", "yellow"), Text(departure))
     for warning in picture.warnings:
         table.add_row(Text("warning:", "bold yellow"), Text(warning))
-    return Padding(table, (0, 1))
+    return Padding(table, (0, 1), expand=False)
 
 
 def fold_words(picture: Picture) -> Text:
@@ -78,7 +78,7 @@ def fold_words(picture: Picture) -> Text:
     if due.reason:
         what = span(due.first_message_id, due.last_message_id)
         return Text.assemble(("due now", "bold yellow"), f" ({due.reason}); `memcli compact` folds {what}")
-    left = counted(picture.turns_to_fold, "more message")
+    left = counted(due.turns_left, "more message")
     overflow = ", or when uncovered messages leave the window" if picture.context.policy.compact_on_overflow else ""
     return Text(f"{left} from you until the next fold{overflow}")
 

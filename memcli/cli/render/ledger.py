@@ -59,7 +59,7 @@ def ledger_table(picture: Picture, *, full: bool) -> Padding:
     table.add_column()
     for fate in fates(picture):
         table.add_row(Text(f"{fate.name}:", fate.style), _said(fate, most=None if full else MOST_SPANS))
-    return Padding(table, (0, 1))
+    return Padding(table, (0, 1), expand=False)
 
 
 def _said(fate: Fate, *, most: int | None) -> Text:

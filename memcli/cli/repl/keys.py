@@ -35,26 +35,36 @@ class Interrupt:
 
     def __init__(self, leaving: Callable[[bool], None]) -> None:
         self._leaving = leaving
-        self._generation = -1
-        """How often the text had changed when Ctrl-C was last pressed."""
-        self._changes = 0
         self._watched: Application[str] | None = None
+        self._keys = 0
+        """Keys pressed since the first Ctrl-C."""
+        self._last = -1
+        """What `_keys` was at the last Ctrl-C."""
 
     def press(self, event: KeyPressEvent) -> None:
         """Clear the line, or leave."""
-        self._watch(event.app)
-        if self._generation == self._changes and not event.current_buffer.text:
-            event.app.exit(exception=EOFError(), style="class:aborting")
+        if self._watched is None:
+            self._watched = event.app
+            event.app.key_processor.before_key_press += self._another_key
+        if self._last >= 0 and self._keys == self._last + 1 and not event.current_buffer.text:
+            event.app.exit(exception=EOFError())
             return
         event.current_buffer.reset()
-        self._generation = self._changes
+        self._last = self._keys
         self._leaving(True)
 
-    def _watch(self, app: Application[str]) -> None:
-        if self._watched is None:
-            self._watched = app
-            app.key_processor.after_key_press += self._after_key
+    def _another_key(self, _processor: object) -> None:
+        self._keys += 1
+        self._leaving(False)
 
-    def _after_key(self, processor: object) -> None:
-        last = [press.key for press in getattr(processor, "key_buffer", [])]
-        del last
+
+def _send(event: KeyPressEvent) -> None:
+    buffer = event.current_buffer
+    if is_open_block(buffer.text):
+        buffer.newline()
+    else:
+        buffer.validate_and_handle()
+
+
+def _new_line(event: KeyPressEvent) -> None:
+    event.current_buffer.newline(copy_margin=False)

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memcli.cli.cleaning import clean_line
-from memcli.cli.picture import take
 from memcli.cli.talk import Talk
 from memcli.errors import ContextOverflow, MemcliError
 
@@ -58,6 +57,8 @@ def measure(talk: Talk) -> Gauge:
         policy, conversation = talk.policy(), talk.conversation
         if conversation is None:
             return Gauge(0, policy.limit_tokens, policy.compact_every)
+        from memcli.cli.picture import take
+
         picture = take(talk.store, conversation, policy)
     except ContextOverflow:
         return Gauge(0, 0, 0, "the context does not fit its limit")

@@ -1,0 +1,152 @@
+"""The slash commands that change the conversation, or go to another one."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memcli.cli.cleaning import clean_line
+from memcli.cli.repl.commands import Leave
+from memcli.cli.repl.desk import Desk
+from memcli.cli.repl.turns import show_turn
+from memcli.cli.talk import checked_name
+from memcli.errors import MemcliError, UsageError
+from memcli.records import Conversation
+
+MOST_LISTED = 10
+"""Conversations /resume lists."""
+NO_PROMPT = '""'
+"""What takes the system prompt away."""
+
+
+def compact(desk: Desk, argument: str) -> None:
+    """Fold what is not covered yet, now."""
+    from rich.text import Text
+
+    from memcli.cli.render.turn import fold_line
+
+    desk.begun()
+    partner = desk.partner()
+    with desk.console.status(Text("folding…", "dim")):
+        result = partner.compact(instructions=argument or None)
+    desk.show(fold_line(result))
+
+
+def model(desk: Desk, argument: str) -> None:
+    """Show the model, or go on with another one."""
+    from rich.text import Text
+
+    if argument:
+        desk.loading.wait()
+        with desk.console.status(Text(f"connecting {clean_line(argument)}…", "dim")):
+            desk.talk.switch_model(argument).load()
+    connected = desk.connected(again=True)
+    tools = "can call tools" if connected.can_call_tools else "cannot call tools"
+    desk.say(f"a call holds {connected.limit_tokens:,} tokens; it {tools}")
+
+
+def system(desk: Desk, argument: str) -> None:
+    """Show the system prompt, or set it."""
+    conversation = desk.talk.conversation
+    if not argument:
+        prompt = conversation.system_prompt if conversation is not None else desk.talk.wanted.system
+        desk.say(prompt or "there is no system prompt; /system TEXT sets one", "" if prompt else "dim")
+        return
+    prompt = None if argument == NO_PROMPT else argument
+    desk.talk.set_system_prompt(prompt)
+    desk.say("the system prompt is set, from the next message on" if prompt else "there is no system prompt any more")
+
+
+def undo(desk: Desk, _argument: str) -> None:
+    """Take the last turn back."""
+    desk.begun()
+    turn = desk.partner().undo()
+    said = desk.talk.store.messages.of_turn(turn.conversation_id, turn.id, excluded=True)
+    text = next((clean_line(message.text) for message in said if message.role == "human"), "")
+    quote = f": “{text[:60]}{'…' if len(text) > 60 else ''}”" if text else ""
+    desk.say(f"turn {turn.id} is taken back{quote}; its {len(said)} messages stay stored, outside the memory")
+
+
+def retry(desk: Desk, _argument: str) -> None:
+    """Ask the last message again."""
+    desk.begun()
+    show_turn(desk, lambda partner, emit: partner.retry(emit))
+
+
+def fork(desk: Desk, argument: str) -> None:
+    """Copy the conversation and go on in the copy."""
+    conversation = desk.begun()
+    name = checked_name(desk.talk.store, argument) if argument else None
+    child = desk.talk.store.conversations.fork(conversation.id, name=name)
+    desk.talk.move_to(child)
+    desk.say(f"forked {_called(conversation)} at #{conversation.last_message_id}; you are in {_called(child)} now")
+
+
+def rename(desk: Desk, argument: str) -> None:
+    """Give the conversation a name."""
+    if not argument:
+        raise UsageError("/rename needs a name", "type /rename NAME")
+    name = checked_name(desk.talk.store, argument)
+    desk.talk.store.conversations.rename(desk.talk.begin().id, name)
+    desk.say(f"this conversation is called {name!r} now")
+
+
+def new(desk: Desk, _argument: str) -> None:
+    """Begin a new conversation."""
+    before = desk.talk.conversation
+    desk.talk.move_to(None)
+    back = f"; /resume {before.name or before.id[:8]} goes back" if before is not None else ""
+    desk.say(f"your next message begins a new conversation{back}")
+
+
+def resume(desk: Desk, argument: str) -> None:
+    """Go to another conversation, or list them."""
+    from memcli.cli.render.history import conversations_table
+
+    conversations = desk.talk.store.conversations
+    if not argument:
+        desk.show(conversations_table(conversations.list(limit=MOST_LISTED), datetime.now(UTC)))
+        desk.say("/resume with an id, the beginning of one, or a name goes there")
+        return
+    found = conversations.find(argument)
+    desk.talk.move_to(found)
+    greet(desk)
+
+
+def export(desk: Desk, argument: str) -> None:
+    """Write the conversation to a file."""
+    from memcli.transcripts.openai_writer import write_openai
+
+    conversation = desk.begun()
+    path = Path(argument).expanduser() if argument else Path(f"memcli-{conversation.id[:8]}.jsonl")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            write_openai(conversation, desk.talk.store.messages.oldest_first(conversation.id), file)
+    except FileExistsError:
+        raise UsageError(f"{path} is already there", "type /export and another file's name") from None
+    except OSError as err:
+        raise MemcliError(f"{path} cannot be written ({err.strerror})", "type /export and another file's name") from err
+    desk.say(f"written to {path} in OpenAI's chat format")
+
+
+def leave(_desk: Desk, _argument: str) -> None:
+    """Leave."""
+    raise Leave
+
+
+def greet(desk: Desk) -> None:
+    """Say which conversation this is, and where it stands."""
+    from memcli.cli.render.palette import counted
+
+    conversation = desk.talk.conversation
+    if conversation is None:
+        return
+    held = f", held with {clean_line(conversation.model)}" if conversation.model else ""
+    desk.say(f"in {_called(conversation)}: {counted(conversation.last_message_id, 'message')}{held}")
+    last = desk.talk.store.turns.last(conversation.id)
+    if last is not None and last.status == "open":
+        desk.say("its last turn did not end: /retry asks again, /undo takes it back", "yellow")
+
+
+def _called(conversation: Conversation) -> str:
+    return clean_line(conversation.name or "") or conversation.id[:8]

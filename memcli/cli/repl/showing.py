@@ -1,0 +1,134 @@
+"""The slash commands that show something and change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from memcli.cli.repl.commands import Command
+from memcli.cli.repl.desk import Desk
+from memcli.errors import UsageError
+
+MOST_MESSAGES = 20
+"""Messages /history shows when nobody says how many."""
+MOST_HITS = 8
+"""Messages /recall shows."""
+
+
+def help_table(desk: Desk, commands: Sequence[Command]) -> None:
+    """Show the commands and the keys."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table.grid(padding=(0, 2))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for command in commands:
+        aliases = f" (also {', '.join(f'/{alias}' for alias in command.aliases)})" if command.aliases else ""
+        usage = Text.assemble((f"/{command.name}", "bold cyan"), f" {command.argument}".rstrip())
+        table.add_row(usage, Text.assemble(command.help, (aliases, "dim")))
+    table.add_row("", "")
+    for key, what in KEYS:
+        table.add_row(Text(key, "bold"), Text(what))
+    desk.show(table)
+
+
+KEYS = (
+    ("Enter", "sends; Alt-Enter or Ctrl-J begins a new line, and so does Enter inside \"\"\"…\"\"\""),
+    ("//text", "sends a text that begins with /"),
+    ("Tab", "completes a command"),
+    ("Ctrl-R", "searches what was typed before; Ctrl-X Ctrl-E opens the editor"),
+    ("Ctrl-C", "stops an answer and keeps what is there; at the prompt clears the line, twice leaves"),
+    ("Ctrl-D", "leaves, on an empty line"),
+)
+
+
+def context(desk: Desk, argument: str) -> None:
+    """Show what the agent would see next."""
+    from memcli.cli.picture import take
+    from memcli.cli.render.context import ContextView
+
+    if argument not in ("", "full"):
+        raise UsageError(f"/context {argument!r} is not known", "type /context or /context full")
+    picture = take(desk.talk.store, desk.begun(), desk.talk.policy())
+    desk.show(ContextView(picture, "full" if argument else "brief"))
+
+
+def history(desk: Desk, argument: str) -> None:
+    """Show the newest messages."""
+    from memcli.cli.render.history import message_text
+
+    conversation = desk.begun()
+    limit = _count(argument, MOST_MESSAGES)
+    newest = desk.talk.store.messages.newest_first(conversation.id, excluded=True)
+    shown = list(islice(newest, limit))
+    if len(shown) < conversation.last_message_id:
+        desk.say(f"the newest {len(shown)} of {conversation.last_message_id} messages; /history all shows every one")
+    for message in reversed(shown):
+        desk.show(message_text(message))
+
+
+def summaries(desk: Desk, _argument: str) -> None:
+    """Show every summary of this conversation."""
+    from memcli.cli.render.summaries import summary_text
+    from memcli.cli.summaries import folded_span
+
+    made = desk.talk.store.summaries.list(desk.begun().id)
+    by_id = {summary.id: summary for summary in made}
+    for summary in made:
+        desk.show(summary_text(summary, folded_span(summary, by_id)))
+    if not made:
+        desk.say("no summaries yet; /compact makes one")
+
+
+def recall(desk: Desk, argument: str) -> None:
+    """Search this conversation, also what is out of the context."""
+    from memcli.cli.render.history import hit_text
+    from memcli.store.search import split_terms
+
+    if not argument:
+        raise UsageError("/recall needs a text to look for", "type /recall TEXT")
+    hits = desk.talk.store.search(argument, conversation_id=desk.begun().id, limit=MOST_HITS)
+    for hit in hits:
+        desk.show(hit_text(hit, split_terms(argument)))
+    if not hits:
+        desk.say(f"no message of this conversation contains {argument!r}")
+
+
+def memory(desk: Desk, argument: str) -> None:
+    """Show which memory model keeps the past, and its settings."""
+    if argument not in ("", "window"):
+        raise UsageError(f"memory {argument!r} is not there yet in this version", "type /memory to see the one in use")
+    policy = desk.talk.policy()
+    overflow = ", or when messages leave the window" if policy.compact_on_overflow else ""
+    desk.say(f"memory {desk.talk.memory}", "bold")
+    desk.say(f"window      the newest {policy.max_tokens:,} tokens, word for word", "")
+    desk.say(f"summary     at most {policy.summary_tokens:,} tokens, and {policy.values_tokens:,} of exact values", "")
+    desk.say(f"fold        every {policy.compact_every} messages from you{overflow}", "")
+    desk.say(f"limit       {policy.limit_tokens:,} tokens a call, {policy.output_reserve:,} of them for the answer", "")
+
+
+def tokens(desk: Desk, _argument: str) -> None:
+    """Show what the next call takes, and what the conversation holds."""
+    from memcli.cli.picture import take
+
+    conversation = desk.begun()
+    picture = take(desk.talk.store, conversation, desk.talk.policy())
+    used, limit = picture.context.prompt_tokens, picture.context.limit_tokens
+    desk.say(f"next call   {used:,} of {limit:,} tokens, about {picture.estimate.tokens:,} by a tokenizer's measure", "")
+    desk.say(f"stored      {conversation.tokens:,} tokens in {conversation.last_message_id:,} messages", "")
+    call = picture.reported
+    if call is not None:
+        desk.say(f"last call   {call.input_tokens or 0:,} tokens in, {call.output_tokens or 0:,} out, as {call.model} counted", "")
+    for warning in picture.warnings:
+        desk.say(f"warning: {warning}", "yellow")
+
+
+def _count(argument: str, default: int) -> int | None:
+    if not argument:
+        return default
+    if argument == "all":
+        return None
+    if not argument.isdecimal() or int(argument) == 0:
+        raise UsageError(f"/history {argument!r} is no number of messages", "type /history, /history 50 or /history all")
+    return int(argument)
