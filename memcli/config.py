@@ -52,6 +52,8 @@ class Settings:
     timeout_s: float = cast(float, _setting(120.0, "seconds without a token before a model call is given up", least=0.1))
     busy_timeout_s: float = cast(float, _setting(30.0, "seconds to wait for a locked store", least=0.0))
     threads: int = cast(int, _setting(0, "threads of the embedded model; 0 means physical cores minus one", least=0))
+    delegate: bool = cast(bool, _setting(False, "offer the agent a tool that gives tasks to sub-agents"))
+    max_depth: int = cast(int, _setting(2, "the most sub-agents below one another", least=1))
     system_prompt: str = cast(str, _setting("", "the system prompt of new conversations"))
 
 

@@ -124,14 +124,14 @@ class StoredMessage:
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
-        """Name the calls an AI message asks for, in the order it asked. () for every other message."""
+        """Name the calls an AI message asks for, in the order it asked. () for every other message.
+
+        What a damaged payload holds in their place is left out; the payload itself keeps it.
+        """
         if self.role != "ai" or '"tool_calls"' not in self.payload:
             return ()
-        calls = cast("list[dict[str, object]]", self.data.get("tool_calls") or [])
-        return tuple(
-            ToolCall(str(call.get("id") or ""), str(call.get("name") or ""), cast("dict[str, object]", call.get("args") or {}))
-            for call in calls
-        )
+        calls = self.data.get("tool_calls")
+        return tuple(_tool_call(call) for call in calls if isinstance(call, dict)) if isinstance(calls, list) else ()
 
     @property
     def tool_call_id(self) -> str | None:
@@ -258,3 +258,8 @@ class Problem:
     """What `doctor --fix` does about it; None when a person must."""
     conversation_id: str | None = None
     detail: Mapping[str, object] = field(default_factory=dict)
+
+
+def _tool_call(call: Mapping[str, object]) -> ToolCall:
+    args = call.get("args")
+    return ToolCall(str(call.get("id") or ""), str(call.get("name") or ""), args if isinstance(args, dict) else {})

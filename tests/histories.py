@@ -23,7 +23,16 @@ from memcli.agent.codec import encode
 from memcli.records import Conversation, StoredMessage
 from memcli.store import Store
 
-TEXTS = ("", "x", "hello {you}", "你好你好", "a longer line of words " * 2, "<b># ä ß</b>", "three\nlines\nhere", "y" * 57)
+TEXTS = (
+    "",
+    "x",
+    "hello {you}",
+    "你好你好",
+    "a longer line of words " * 2,
+    "<b># ä ß</b>",
+    "three\nlines\nhere",
+    "y" * 57,
+)
 CALL_IDS = ("a", "b", "c")
 texts = st.sampled_from(TEXTS)
 
@@ -41,9 +50,9 @@ PALETTE: tuple[BaseMessage, ...] = (
     *(SystemMessage(text) for text in TEXTS[:4]),
     HumanMessageChunk(content="a chunk"),
     AIMessageChunk(content="another chunk"),
-    ChatMessage("as a critic", role="critic"),
-    ChatMessage("as a user", role="user"),
-    FunctionMessage("a function's result", name="look"),
+    ChatMessage(content="as a critic", role="critic"),
+    ChatMessage(content="as a user", role="user"),
+    FunctionMessage(content="a function's result", name="look"),
     HumanMessage([{"type": "text", "text": "in a block"}]),
     HumanMessage("with a name", name="ann"),
 )

@@ -16,9 +16,10 @@ FLOORS = {
 }  # fmt: skip
 """A module imports its own floor and those below it. The package itself (`memcli/__init__.py`) stands outside."""
 HOMES = {
-    "typer": "cli", "rich": "cli", "markdown_it": "cli", "prompt_toolkit": "cli", "sqlite3": "store",
-    "sqlite_utils": "store", "langchain_core": "agent", "langchain_ollama": "agent", "ollama": "agent", "httpx": "agent",
-    "pydantic": "agent", "xllamacpp": "agent", "platformdirs": "config",
+    "typer": "cli", "rich": "cli", "markdown_it": "cli", "prompt_toolkit": "cli",
+    "sqlite3": "store", "sqlite_utils": "store",
+    "langchain_core": "agent", "langchain_ollama": "agent", "ollama": "agent", "httpx": "agent", "pydantic": "agent",
+    "xllamacpp": "agent", "platformdirs": "config",
 }  # fmt: skip
 """The one floor that may import each dependency. What is in neither this nor the standard library is no dependency."""
 STRANGERS = (

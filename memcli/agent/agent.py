@@ -21,12 +21,15 @@ from memcli.agent.codec import encode
 from memcli.agent.events import CallFinished, CallStarted, Folded, Notice, ToolFinished, ToolStarted
 from memcli.agent.limits import tools_tokens, with_output_limit
 from memcli.agent.outgoing import to_langchain
+from memcli.agent.rewind import reopen_turn, rewind_turn
+from memcli.agent.snapshot import ConversationGraph
 from memcli.agent.stream import Answer, Emit, Streams, stream_answer
 from memcli.agent.tools import error_result, run_tool
+from memcli.agent.typed import AgentMessage, UserMessage
 from memcli.errors import MemcliError, ModelError, ModelUnreachable, NotFound, StoreLocked
 from memcli.memory.context import Context, Policy, Request
 from memcli.memory.fold import FoldResult
-from memcli.memory.model import memory_of, move_heads_before
+from memcli.memory.model import memory_of
 from memcli.memory.summarizer import Summarizer
 from memcli.memory.tokens import estimate_tokens
 from memcli.memory.wire import wire
@@ -100,14 +103,19 @@ class Agent:
         tools = list(self._tools.values())
         return Request(turn_id=turn_id, tools_tokens=tools_tokens(tools), tools_text=", ".join(self._tools))
 
-    def run_turn(self, text: str, emit: Emit, *, uid: str | None = None) -> TurnResult:
+    @property
+    def graph(self) -> ConversationGraph:
+        """Give Model B's door to the state: `graph.get_state({"configurable": {"thread_id": conversation_id}})`."""
+        return ConversationGraph(self._store)
+
+    def run_turn(self, text: str | HumanMessage, emit: Emit, *, uid: str | None = None) -> TurnResult:
         """Answer one message. Ctrl-C ends the turn and keeps what there is; it is never raised from here.
 
         A turn that failed before anything came of it is excluded from the memory, its rows are kept. The same `uid`
         again is the same message: its turn is run again, or its answer returned if it has one. Raises StoreLocked,
         StoreUnwritable and what else makes storing impossible.
         """
-        new = encode(HumanMessage(text), uid=uid)
+        new = encode(self._said(text), uid=uid)
         try:
             with self._store.transaction(durable=True):
                 turn = self._store.turns.start(self.conversation_id)
@@ -128,15 +136,12 @@ class Agent:
             raise NotFound("there is no turn to run again", "say something first")
         return self._run_again(turn, emit)
 
-    def undo(self) -> Turn:
-        """Take the last turn back: its rows stay, marked, and stand outside the memory. Raises NotFound without one."""
-        turn = self._store.turns.last(self.conversation_id, counted=True)
-        if turn is None:
-            raise NotFound("there is no turn to undo", "the conversation is empty")
-        with self._store.transaction(durable=True):
-            self._store.turns.close(self.conversation_id, turn.id, "rewound")
-            self._forget_summaries_of(turn)
-        return turn
+    def undo(self, *, keep_user_message: bool = False) -> Turn:
+        """Take the last turn back: its rows stay, marked, and stand outside the memory, with all that came of them.
+
+        With `keep_user_message` the turn stays with that message alone, and `retry` runs it. Raises NotFound.
+        """
+        return rewind_turn(self._store, self.conversation_id, keep_user_message=keep_user_message)
 
     def compact(self, *, instructions: str | None = None, if_needed: bool = False) -> FoldResult:
         """Fold what is not covered yet."""
@@ -145,6 +150,13 @@ class Agent:
             self._store, conversation, self.policy, self._summarizer, self.request(),
             if_needed=if_needed, instructions=instructions,
         )  # fmt: skip
+
+    def compact_chat_history(self) -> FoldResult:
+        """Fold everything that is completed into one compaction; an ongoing turn is left alone.
+
+        The result's status is `nothing` when there is nothing to fold. Source: the OpenDataSci design.
+        """
+        return self.compact()
 
     def context(self, turn_id: int | None = None) -> Context:
         """Build what the model would see on the next call."""
@@ -161,17 +173,14 @@ class Agent:
         return TurnResult(turn.id, "done", answers[-1] if answers else "")
 
     def _run_again(self, turn: Turn, emit: Emit) -> TurnResult:
-        with self._store.transaction(durable=True):
-            self._store.turns.close(self.conversation_id, turn.id, "failed")
-            self._store.turns.reopen(self.conversation_id, turn.id)
-            self._forget_summaries_of(turn)
+        reopen_turn(self._store, turn)
         return self._run(turn, emit)
 
     def _run(self, turn: Turn, emit: Emit) -> TurnResult:
         try:
             result = self._rounds(turn, emit)
         except MemcliError as err:
-            result = TurnResult(turn.id, "failed", "", err)
+            result = self._broken_off(turn, err, "")
         except KeyboardInterrupt:
             result = TurnResult(turn.id, "interrupted", "")
         with self._store.transaction(durable=True):
@@ -192,8 +201,8 @@ class Agent:
             if message is not None:
                 self._append(turn, message, is_whole=answer.is_whole and not message.invalid_tool_calls)
             text = encode(message).text if message is not None else ""
-            if error is not None:  # what tools did in earlier rounds must not leave the memory with the turn
-                return TurnResult(turn.id, "interrupted" if text or number > 1 else "failed", text, error)
+            if error is not None:
+                return self._broken_off(turn, error, text)
             if answer.was_interrupted:
                 return TurnResult(turn.id, "interrupted", text)
             if message is None or not message.tool_calls:
@@ -201,6 +210,11 @@ class Agent:
             if not self._run_tools(turn, message, emit):
                 return TurnResult(turn.id, "interrupted", text)
         return TurnResult(turn.id, "done", "")
+
+    def _broken_off(self, turn: Turn, error: MemcliError, text: str) -> TurnResult:
+        """End a turn that failed. What tools did, and a partial answer, must not leave the memory with it."""
+        ran_tools = any(item.role == "tool" for item in self._store.messages.of_turn(self.conversation_id, turn.id))
+        return TurnResult(turn.id, "interrupted" if text or ran_tools else "failed", text, error)
 
     def _unreadable_calls(self, answer: Answer) -> ModelError | None:
         message = answer.message
@@ -274,7 +288,15 @@ class Agent:
             emit(ToolFinished(call["name"], stored.text, result.status == "error"))
         return not was_interrupted
 
+    def _said(self, text: str | HumanMessage) -> HumanMessage:
+        """Make the user's message, of the class the conversation's memory model names."""
+        if isinstance(text, HumanMessage):
+            return text
+        return UserMessage(text) if self.conversation.memory == "turns" else HumanMessage(text)
+
     def _append(self, turn: Turn, message: BaseMessage, *, is_whole: bool) -> StoredMessage:
+        if isinstance(message, AIMessage) and self.conversation.memory == "turns":
+            message = AgentMessage.from_langchain(message)
         new = replace(encode(message), uid=None, state="whole" if is_whole else "partial")
         with self._store.transaction(durable=True):
             return self._store.messages.append(self.conversation_id, [new], turn_id=turn.id)[0]
@@ -289,12 +311,6 @@ class Agent:
             return
         if result.status != "nothing":
             emit(Folded(result))
-
-    def _forget_summaries_of(self, turn: Turn) -> None:
-        """Move the heads back before a turn that is taken back: what was derived from it goes with it."""
-        messages = self._store.messages.of_turn(self.conversation_id, turn.id, excluded=True)
-        if messages:
-            move_heads_before(self._store, self.conversation_id, messages[0].id)
 
 
 def _input_tokens(answer: Answer) -> int | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from langchain_core.tools import BaseTool
 
 from memcli.agent.agent import Agent, Model
+from memcli.agent.delegate import delegate_tool, depth_of
 from memcli.agent.limits import tools_tokens
 from memcli.agent.models import ModelChoice, default_summarizer
 from memcli.agent.summarizer import ModelSummarizer
@@ -27,13 +28,18 @@ class ToolsWanted:
     """The user's own, as package.module:name."""
     without: bool = False
     """None at all."""
+    delegate: bool = False
+    """Also the one that gives tasks to sub-agents; the setting `delegate` asks for it too."""
 
 
 def assemble(
     store: Store, conversation: Conversation, settings: Settings, choice: ModelChoice, wanted: ToolsWanted
 ) -> Agent:
     """Build an agent and note in the conversation what the inspector needs: its model, limit and tools' tokens."""
-    tools = chosen_tools(store, conversation.id, choice, wanted)
+    tools = [
+        *chosen_tools(store, conversation.id, choice, wanted),
+        *_delegating(store, conversation, settings, choice, wanted),
+    ]
     model = Model(
         choice.chat, choice.name, choice.limit_tokens, choice.can_call_tools, must_say_done=choice.backend == "ollama"
     )
@@ -56,6 +62,18 @@ def assemble(
             store.conversations.set_settings(conversation.id, note)
             store.conversations.set_model(conversation.id, choice.name)
     return agent
+
+
+def _delegating(
+    store: Store, conversation: Conversation, settings: Settings, choice: ModelChoice, wanted: ToolsWanted
+) -> list[BaseTool]:
+    """Offer sub-agents where they are wanted and the conversation is not too deep below a person's."""
+    is_wanted = (wanted.delegate or settings.delegate) and not wanted.without and choice.can_call_tools
+    if not is_wanted or depth_of(store, conversation) >= settings.max_depth:
+        return []
+    return [
+        delegate_tool(store, conversation.id, lambda child: assemble(store, child, settings, choice, wanted))
+    ]  # fmt: skip
 
 
 def chosen_summarizer(settings: Settings, choice: ModelChoice) -> Summarizer:

@@ -6,7 +6,8 @@ know the store.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from copy import copy
 from functools import cache
 from typing import cast
 
@@ -23,10 +24,19 @@ from langchain_core.messages import (
     RemoveMessage,
     SystemMessage,
     SystemMessageChunk,
+    ToolCall,
     ToolMessage,
     ToolMessageChunk,
 )
 
+from memcli.agent.typed import (
+    AgentMessage,
+    AgentToAgentMessage,
+    CompactionMessage,
+    PlanMessage,
+    SummaryMessage,
+    UserMessage,
+)
 from memcli.memory import payload
 from memcli.memory.reasoning import answer_text
 from memcli.memory.tokens import count_message_tokens
@@ -47,9 +57,17 @@ KINDS: dict[str, type[BaseMessage]] = {
     "ToolMessageChunk": ToolMessageChunk,
     "FunctionMessageChunk": FunctionMessageChunk,
     "ChatMessageChunk": ChatMessageChunk,
+    "user": UserMessage,
+    "compaction": CompactionMessage,
+    "summary": SummaryMessage,
+    "plan": PlanMessage,
+    "agent_to_agent": AgentToAgentMessage,
+    "agent": AgentMessage,
 }
 """Every message class that comes back as itself, by its `kind`."""
 _NAMES = {cls: kind for kind, cls in KINDS.items()}
+_TYPED = (UserMessage, CompactionMessage, SummaryMessage, PlanMessage, AgentToAgentMessage, AgentMessage)
+"""The classes with a time of their own."""
 
 
 def encode(message: BaseMessage, *, uid: str | None = None, state: MessageState = "whole") -> NewMessage:
@@ -66,6 +84,7 @@ def encode(message: BaseMessage, *, uid: str | None = None, state: MessageState 
         tokens=tokens_of(message),
         uid=uid or message.id,
         state=state,
+        created_at=message.created_at if isinstance(message, _TYPED) else None,
     )
 
 
@@ -76,8 +95,8 @@ def decode(stored: StoredMessage) -> BaseMessage | None:
         return None
     try:
         fields = cast("dict[str, object]", payload.loads(stored.payload))
-        return cls(**fields)  # type: ignore[no-any-return, call-overload]
-    except (TypeError, ValueError, RecursionError):  # pydantic's ValidationError is a ValueError
+        return _as_stored(cls(**fields), fields)  # type: ignore[call-overload]
+    except (TypeError, ValueError, LookupError, AttributeError, RecursionError):  # from validators of messages
         return None
 
 
@@ -106,11 +125,18 @@ def role_of(message: BaseMessage) -> Role:
 def tokens_of(message: BaseMessage) -> int:
     """Count a message in budget tokens: what count_tokens_approximately says of it alone."""
     calls = message.tool_calls if isinstance(message, AIMessage) else ()
+    try:
+        return _count(message, calls)
+    except ValueError:  # CPython will not print an integer of over 4,300 digits, and LangChain's own count raises
+        return _count(message, ())
+
+
+def _count(message: BaseMessage, calls: Sequence[ToolCall]) -> int:
     return count_message_tokens(
         role=openai_role(message),
         content=message.content,
         name=message.name,
-        tool_calls=calls,
+        tool_calls=cast("Sequence[Mapping[str, object]]", calls),
         tool_call_id=message.tool_call_id if isinstance(message, ToolMessage) else None,
     )
 
@@ -137,6 +163,15 @@ def _fields(message: BaseMessage) -> Mapping[str, object]:
             fields[name] = value
     fields.update(message.model_extra or {})
     return fields
+
+
+def _as_stored(message: BaseMessage, fields: Mapping[str, object]) -> BaseMessage:
+    """Undo what a class's validators derive anew: a chunk's calls from its call chunks, calls from `additional_kwargs`."""
+    for name, default in _defaults(type(message)).items():
+        wanted = fields[name] if name in fields else copy(default)
+        if wanted is not _REQUIRED and getattr(message, name) != wanted:
+            setattr(message, name, wanted)
+    return message
 
 
 @cache

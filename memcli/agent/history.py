@@ -15,7 +15,7 @@ from memcli.agent.codec import decoded, encode
 from memcli.errors import NotFound
 from memcli.memory.backwards import backwards
 from memcli.memory.pairs import Entry, arrange
-from memcli.records import NewMessage
+from memcli.records import NewMessage, Turn
 from memcli.store import Store
 
 
@@ -68,13 +68,13 @@ class PersistentChatHistory(BaseChatMessageHistory):
         kept under an id of its own. A human message begins a turn; an answer without calls ends it.
         """
         with self.store.transaction():
-            turn_id = self._open_turn()
+            turn = self._open_turn()
             for message in interleaved(messages):
-                if isinstance(message, HumanMessage) or turn_id is None:
-                    turn_id = self._next_turn(turn_id)
-                self._append(message, turn_id)
+                if isinstance(message, HumanMessage) or turn is None:
+                    turn = self._next_turn(turn)
+                self._append(message, turn.id)
                 if isinstance(message, AIMessage) and not message.tool_calls:
-                    self.store.turns.close(self.conversation_id, turn_id, "done")
+                    turn = self._closed(turn)
 
     def clear(self) -> None:
         """Delete the conversation's messages with everything made from them: turns, summaries, cursors, calls."""
@@ -89,16 +89,18 @@ class PersistentChatHistory(BaseChatMessageHistory):
             again: NewMessage = replace(new, uid=f"{new.uid}~{attempt}")
             stored = self.store.messages.append(self.conversation_id, [again], turn_id=turn_id)[0]
 
-    def _open_turn(self) -> int | None:
+    def _open_turn(self) -> Turn | None:
         last = self.store.turns.last(self.conversation_id)
-        return last.id if last is not None and last.status in ("open", "done") else None
+        return last if last is not None and last.status in ("open", "done") else None
 
-    def _next_turn(self, turn_id: int | None) -> int:
-        if turn_id is not None:
-            turn = self.store.turns.get(self.conversation_id, turn_id)
-            if turn.status == "open":
-                self.store.turns.close(self.conversation_id, turn_id, "done")
-        return self.store.turns.start(self.conversation_id).id
+    def _next_turn(self, turn: Turn | None) -> Turn:
+        if turn is not None and turn.status == "open":
+            self._closed(turn)
+        return self.store.turns.start(self.conversation_id)
+
+    def _closed(self, turn: Turn) -> Turn:
+        self.store.turns.close(self.conversation_id, turn.id, "done")
+        return replace(turn, status="done")
 
 
 def interleaved(messages: Sequence[BaseMessage]) -> list[BaseMessage]:

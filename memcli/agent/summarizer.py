@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
 
 from memcli.agent.failures import translated
 from memcli.agent.limits import with_output_limit
+from memcli.errors import ModelError, ModelTimeout, ModelUnreachable
 from memcli.memory.prompts import Prompt
+from memcli.memory.reasoning import without_reasoning
 from memcli.memory.summarizer import Completion, request_tokens
 from memcli.memory.tokens import estimate_tokens
+from memcli.memory.turn_prompts import read_turn
 from memcli.memory.wire import content_text
 
 DEFAULT_WINDOW_TOKENS = 8192
@@ -27,6 +34,8 @@ class ModelSummarizer:
         self._chat = chat
         self._label = label or getattr(chat, "model", None) or getattr(chat, "model_name", None) or type(chat).__name__
         self._window_tokens = window_tokens
+        self._keeps_schemas = True
+        """Until it turns out that it, or its server, cannot be asked for JSON by a schema."""
 
     @property
     def label(self) -> str:
@@ -39,24 +48,70 @@ class ModelSummarizer:
         return self._window_tokens
 
     def complete(self, prompt: Prompt) -> Completion:
-        """Ask the model. Raises a ModelError when it does not answer."""
-        messages = [SystemMessage(content=_sendable(prompt.system)), HumanMessage(content=_sendable(prompt.user))]
-        room = max(self._window_tokens - estimate_tokens(prompt.system + prompt.user), prompt.max_tokens)
-        model = with_output_limit(self._chat, min(int(prompt.max_tokens * OUTPUT_SLACK), room))
-        with translated(self.label, self._window_tokens):
-            answer = model.invoke(messages)
-        text = content_text(answer.content) if isinstance(answer, AIMessage) else str(answer)
-        usage = getattr(answer, "usage_metadata", None) or {}
-        metadata = getattr(answer, "response_metadata", None) or {}
-        return Completion(
-            text=text,
-            input_tokens=int(usage.get("input_tokens") or request_tokens(prompt)),
-            output_tokens=int(usage.get("output_tokens") or estimate_tokens(text)),
-            finish_reason=str(
-                metadata.get("done_reason") or metadata.get("finish_reason") or metadata.get("stop_reason") or "stop"
-            ),
-            asked_for_tools=bool(getattr(answer, "tool_calls", None) or getattr(answer, "invalid_tool_calls", None)),
+        """Ask the model, by the prompt's schema if it has one. Raises a ModelError when it does not answer.
+
+        A model that cannot keep to a schema, or did not, is asked in plain words; both requests are counted.
+        """
+        if prompt.schema is None or not self._keeps_schemas:
+            return self._plain(prompt)
+        structured = self._structured(prompt, prompt.schema)
+        if structured is None:
+            return self._plain(prompt)
+        if read_turn(without_reasoning(structured.text)) is not None or structured.finish_reason == "length":
+            return structured
+        plain = self._plain(prompt)
+        return replace(
+            plain,
+            input_tokens=structured.input_tokens + plain.input_tokens,
+            output_tokens=structured.output_tokens + plain.output_tokens,
         )
+
+    def _plain(self, prompt: Prompt) -> Completion:
+        with translated(self.label, self._window_tokens):
+            answer = self._capped(prompt).invoke(_messages(prompt.system, prompt.user))
+        return _completion(prompt, answer, asked_for_tools=_asked(answer))
+
+    def _structured(self, prompt: Prompt, schema: Mapping[str, object]) -> Completion | None:
+        """Ask for JSON by schema; None when this model, or its server, cannot be asked so."""
+        try:
+            model = self._capped(prompt).with_structured_output(dict(schema), include_raw=True)
+            with translated(self.label, self._window_tokens):
+                answer = model.invoke(_messages(prompt.schema_system or prompt.system, prompt.user))
+        except (ModelUnreachable, ModelTimeout):
+            raise
+        except (NotImplementedError, ValueError, TypeError, ModelError):
+            self._keeps_schemas = False
+            return None
+        raw, parsed = (answer.get("raw"), answer.get("parsed")) if isinstance(answer, dict) else (None, answer)
+        completion = _completion(prompt, raw, asked_for_tools=parsed is None and _asked(raw))
+        return replace(completion, text=json.dumps(parsed)) if isinstance(parsed, dict) else completion
+
+    def _capped(self, prompt: Prompt) -> BaseChatModel:
+        room = max(self._window_tokens - estimate_tokens(prompt.system + prompt.user), prompt.max_tokens)
+        return with_output_limit(self._chat, min(int(prompt.max_tokens * OUTPUT_SLACK), room))
+
+
+def _messages(system: str, user: str) -> list[BaseMessage]:
+    return [SystemMessage(content=_sendable(system)), HumanMessage(content=_sendable(user))]
+
+
+def _completion(prompt: Prompt, answer: object, *, asked_for_tools: bool) -> Completion:
+    text = content_text(answer.content) if isinstance(answer, AIMessage) else str(answer or "")
+    usage = getattr(answer, "usage_metadata", None) or {}
+    metadata = getattr(answer, "response_metadata", None) or {}
+    return Completion(
+        text=text,
+        input_tokens=int(usage.get("input_tokens") or request_tokens(prompt)),
+        output_tokens=int(usage.get("output_tokens") or estimate_tokens(text)),
+        finish_reason=str(
+            metadata.get("done_reason") or metadata.get("finish_reason") or metadata.get("stop_reason") or "stop"
+        ),
+        asked_for_tools=asked_for_tools,
+    )
+
+
+def _asked(answer: object) -> bool:
+    return bool(getattr(answer, "tool_calls", None) or getattr(answer, "invalid_tool_calls", None))
 
 
 def _sendable(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The tools an agent can call: `recall` and `now`, and the user's own, named as `package.module:name`."""
+"""The tools an agent can call: `recall`, `now`, `update_plan`, and the user's own, named as `package.module:name`."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from langchain_core.tools import BaseTool, StructuredTool
 
 from memcli.agent.base import ToolLike
 from memcli.errors import UsageError
+from memcli.memory.plans import MAX_PLAN_TOKENS
+from memcli.memory.tokens import CHARACTERS_PER_TOKEN
 from memcli.records import Hit
 from memcli.store import Store
 
@@ -23,8 +25,8 @@ RECALL_CHARACTERS = 600
 
 
 def builtin_tools(store: Store, conversation_id: str) -> list[BaseTool]:
-    """Make the tools every agent gets: a search of this conversation's own past, and the time."""
-    return [recall_tool(store, conversation_id), now_tool()]
+    """Make the tools every agent gets: a search of this conversation's own past, the time, and the plan."""
+    return [recall_tool(store, conversation_id), now_tool(), plan_tool(store, conversation_id)]
 
 
 def recall_tool(store: Store, conversation_id: str) -> BaseTool:
@@ -50,6 +52,20 @@ def now_tool() -> BaseTool:
         return datetime.now().astimezone().strftime("%A, %Y-%m-%d %H:%M:%S %Z")
 
     return StructuredTool.from_function(now)
+
+
+def plan_tool(store: Store, conversation_id: str) -> BaseTool:
+    """Make the tool that writes the plan; every version is kept."""
+
+    def update_plan(plan: str) -> str:
+        """Replace the plan you see in this conversation with a new one, as a short list of steps. Empty ends it."""
+        tokens = len(plan) // CHARACTERS_PER_TOKEN
+        if tokens > MAX_PLAN_TOKENS:
+            raise ValueError(f"the plan takes {tokens:,} tokens and may take {MAX_PLAN_TOKENS:,}; shorten it")
+        saved = store.plans.save(conversation_id, plan.strip())
+        return f"This is version {saved.id} of the plan." if saved.text else "There is no plan any more."
+
+    return StructuredTool.from_function(update_plan)
 
 
 def load_tools(references: Iterable[str]) -> list[BaseTool]:

@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolM
 from memcli.agent.base import BaseMemoryCompactor
 from memcli.agent.codec import decoded, encode
 from memcli.agent.history import PersistentChatHistory, entry_of
+from memcli.config import MAX_HISTORY_TOKENS as MAX_HISTORY_TOKENS
 from memcli.errors import UsageError
 from memcli.memory.backwards import backwards
 from memcli.memory.clip import Shown

@@ -8,8 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from memcli.cli import options
+from memcli.cli.partner import Wanted
 from memcli.cli.session import Session, writing
-from memcli.cli.talk import Talk, Wanted, checked_name
+from memcli.cli.talk import Talk, checked_name
 from memcli.errors import UsageError
 
 Message = Annotated[str | None, typer.Argument(metavar="MESSAGE", help="What to say; without it, the REPL.")]

@@ -14,16 +14,17 @@ import typer
 from memcli.cli import options
 from memcli.cli.cleaning import clean_line
 from memcli.cli.compactions import Outcome, attempt, document_of, worst_code
-from memcli.cli.memories import memory_of
+from memcli.cli.memories import asked_memory, memory_of
 from memcli.cli.output import document
 from memcli.cli.policy import policy_for, settings_for
 from memcli.cli.progress import Progress
-from memcli.cli.session import Session, writing
+from memcli.cli.session import Session, reading
 from memcli.cli.summarizers import Summarizers, standing_in
-from memcli.errors import UsageError
+from memcli.errors import Interrupted, UsageError
+from memcli.memory import proposal, rolling_proposal
+from memcli.memory.context import Request
 from memcli.memory.fold import FoldResult
-from memcli.memory.proposal import propose
-from memcli.memory.running import due, settle, undo
+from memcli.memory.model import memory_of as model_of
 from memcli.memory.summarizer import ExtractiveSummarizer
 from memcli.records import Conversation
 
@@ -64,14 +65,17 @@ def compact(
 ) -> None:
     """Fold old messages into a summary now.
 
-    Nothing is deleted: the messages stay stored and searchable, and --undo puts the summary before back in force.
+    Under memory `turns` that is a summary for every completed turn, and then a compaction of them. Nothing is deleted:
+    the messages stay stored and searchable, and --undo puts the summary before back in force.
     """
     names, steps = _names_and_steps(conversations or [], take_back=take_back)
     _check(names, everything=everything, dry_run=dry_run, take_back=take_back, if_needed=if_needed)
-    with writing(
+    with reading(  # a store that is not there is an error: there is nothing to fold in a new one
         db=db, quiet=quiet, no_color=no_color, summarizer=summarizer, model=model, max_tokens=max_tokens, memory=memory
     ) as session:
         found = _found(session, names, everything=everything)
+        if not dry_run:
+            _check_memory(session, found)
         summarizers = Summarizers()
         if take_back:
             work = partial(_undo, session, steps)
@@ -113,31 +117,63 @@ def _found(session: Session, names: list[str], *, everything: bool) -> list[Conv
 
 
 def _ask(session: Session, number: int) -> None:
-    if number > 1 and session.terminal.can_ask:
-        typer.confirm(f"fold {number} conversations, due or not?", abort=True, err=True)
+    if number < 2 or not session.terminal.can_ask:
+        return
+    try:
+        agreed = typer.confirm(f"fold {number} conversations, due or not?", err=True)
+    except typer.Abort:
+        raise Interrupted("interrupted") from None
+    if not agreed:
+        session.terminal.note("nothing was folded; --if-needed folds only what is due")
+        raise typer.Exit(0)
+
+
+def _check_memory(session: Session, found: list[Conversation]) -> None:
+    """Refuse to fold under another memory model than a conversation is kept under: its summaries would not be seen."""
+    asked = asked_memory(session.resolved)
+    for conversation in found:
+        if asked is not None and conversation.memory != asked:
+            name = conversation.name or conversation.id[:8]
+            raise UsageError(
+                f"{name} is kept under memory {conversation.memory}, not {asked}",
+                f"`memcli chat -c {name} --memory {asked}` changes that; --dry-run only says what would be folded",
+            )
+
+
+def _request(conversation: Conversation) -> Request:
+    tools = conversation.settings.get("tools_tokens")
+    return Request(tools_tokens=tools if isinstance(tools, int) else 0)
 
 
 def _settle(
     session: Session, summarizers: Summarizers, if_needed: bool, instructions: str | None, conversation: Conversation
 ) -> FoldResult:
-    memory_of(session.resolved, conversation)
+    memory, request = model_of(conversation.memory), _request(conversation)
     policy = policy_for(session.resolved, conversation)
-    what = due(session.store, conversation, policy)
-    is_idle = what.last_message_id < what.first_message_id or (if_needed and what.reason is None)
+    what = memory.due(session.store, conversation, policy, request)
+    has_rest = what.first_message_id <= what.last_message_id or (memory.name == "turns" and what.humans > 0)
+    is_idle = what.reason is None and (if_needed or not has_rest)
     summarizer = ExtractiveSummarizer() if is_idle else summarizers.choose(settings_for(session.resolved, conversation))
-    return settle(session.store, conversation, policy, summarizer, if_needed=if_needed, instructions=instructions)
+    return memory.settle(
+        session.store, conversation, policy, summarizer, request, if_needed=if_needed, instructions=instructions
+    )  # fmt: skip
 
 
 def _propose(session: Session, if_needed: bool, instructions: str | None, conversation: Conversation) -> FoldResult:
-    memory_of(session.resolved, conversation)
     summarizer = standing_in(settings_for(session.resolved, conversation))
     policy = policy_for(session.resolved, conversation)
-    return propose(session.store, conversation, policy, summarizer, if_needed=if_needed, instructions=instructions)
+    if memory_of(session.resolved, conversation) == "turns":
+        return rolling_proposal.propose(
+            session.store, conversation, policy, summarizer, _request(conversation),
+            if_needed=if_needed, instructions=instructions,
+        )  # fmt: skip
+    return proposal.propose(
+        session.store, conversation, policy, summarizer, if_needed=if_needed, instructions=instructions
+    )  # fmt: skip
 
 
 def _undo(session: Session, steps: int, conversation: Conversation) -> FoldResult:
-    memory_of(session.resolved, conversation)
-    return undo(session.store, conversation, steps)
+    return model_of(conversation.memory).undo(session.store, conversation, steps)
 
 
 def _run(session: Session, found: list[Conversation], work: Work) -> list[Outcome]:

@@ -66,6 +66,8 @@ def _json(outcome: Outcome) -> Mapping[str, object]:
         "input_tokens": result.input_tokens,
         "output_tokens": result.output_tokens,
         "calls": result.calls,
+        "turn_summaries": result.turn_summaries,
+        "folds": result.folds,
         "summarizer": result.summary.model if result.summary is not None else None,
         "fallback": result.summary.fallback if result.summary is not None else False,
         "error": result.error,

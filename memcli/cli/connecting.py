@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import cast
 
-from langchain_core.language_models import BaseChatModel
-
 from memcli.agent.agent import Agent, TurnResult
 from memcli.agent.assembly import ToolsWanted, assemble, chosen_summarizer
 from memcli.agent.base import AgentConfig, BaseAgent
@@ -22,7 +20,7 @@ from memcli.agent.failures import translated
 from memcli.agent.models import EMBEDDED, ModelChoice, choose
 from memcli.agent.stream import Emit
 from memcli.agent.tools import import_object, load_tools
-from memcli.cli.talk import Partner, Wanted
+from memcli.cli.partner import Partner, Wanted
 from memcli.config import DEFAULT_LIMIT_TOKENS, Settings
 from memcli.errors import MemcliError, NotFound, UsageError
 from memcli.memory.context import Context, Policy
@@ -40,7 +38,7 @@ class Connection:
     """A chosen model, and with --agent the configuration of who uses it."""
 
     choice: ModelChoice
-    wanted: Wanted = Wanted()
+    wanted: Wanted
     config: AgentConfig | None = None
 
     @property
@@ -94,7 +92,9 @@ class Connection:
 
     def partner(self, store: Store, conversation: Conversation, settings: Settings) -> Partner:
         """Build the agent for a conversation; with a configuration, the seed-design agent it describes."""
-        tools = ToolsWanted(() if self.config else self.wanted.tools, self.wanted.without_tools or self.config is not None)
+        tools = ToolsWanted(
+            () if self.config else self.wanted.tools, self.wanted.without_tools or self.config is not None
+        )
         agent = assemble(store, conversation, settings, self.choice, tools)
         return agent if self.config is None else SeedPartner(self._seed_agent(store, agent, settings), agent, store)
 
@@ -195,14 +195,17 @@ def _configured(wanted: Wanted) -> AgentConfig:
         with translated(reference):
             found = found()
     if not isinstance(found, AgentConfig):
-        raise UsageError(f"{reference} gives {type(found).__name__}, not an AgentConfig", "name a get_config() that returns one")
+        raise UsageError(
+            f"{reference} gives {type(found).__name__}, not an AgentConfig", "name a get_config() that returns one"
+        )
     tools = () if wanted.without_tools else (*found.tools, *load_tools(wanted.tools))
     return replace(found, tools=tools, system_prompt=found.system_prompt if wanted.system is None else wanted.system)
 
 
 def _own_model(settings: Settings, config: AgentConfig, reference: str) -> ModelChoice:
     """Describe the model that a configuration brings along."""
-    llm = cast(BaseChatModel, config.llm)
+    llm = config.llm
     label = getattr(llm, "model", None) or getattr(llm, "model_name", None) or type(llm).__name__
     limit = settings.limit_tokens or DEFAULT_LIMIT_TOKENS
-    return ModelChoice(str(label), "provider", f"brought along by {reference}", None, limit, True, llm)
+    why = f"brought along by {reference}"
+    return ModelChoice(str(label), "provider", why, None, limit, True, llm)  # type: ignore[arg-type]

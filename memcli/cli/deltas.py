@@ -1,4 +1,7 @@
-"""Text that arrives in pieces, made safe to show: an escape sequence may be cut anywhere. It refuses to know the screen."""
+"""Text that arrives in pieces, made safe to show: an escape sequence may be cut anywhere.
+
+It refuses to know the screen.
+"""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class LiveView:
         self._clock = clock
         self._deltas = Deltas()
         self._blocks = Blocks()
-        self._tail = _Tail()
+        self._tail = Tail()
         self._live: Live | None = None
         self._args: Mapping[str, object] = {}
         self._thinking_since: float | None = None
@@ -152,7 +152,7 @@ class LiveView:
             self._live = None
 
 
-class _Tail:
+class Tail:
     """What is redrawn: the end of the growing block, or a spinner with a label."""
 
     def __init__(self) -> None:
@@ -161,6 +161,7 @@ class _Tail:
         self._spinner = Spinner("dots")
 
     def show(self, markdown: str, label: Text) -> None:
+        """Take what is to be drawn: the growing block or, while there is none, the label beside a spinner."""
         self._markdown = markdown
         self._spinner.text = label
 

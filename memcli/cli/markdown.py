@@ -67,7 +67,7 @@ class Blocks:
 class _LeftHeading(Heading):
     """A heading that stands where the text stands."""
 
-    LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "left")  # type: ignore[assignment]
+    LEVEL_ALIGN = dict.fromkeys(Heading.LEVEL_ALIGN, "left")
 
 
 class _Code(CodeBlock):
@@ -75,7 +75,9 @@ class _Code(CodeBlock):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw it in the terminal's colours."""
-        yield Syntax(str(self.text).rstrip(), self.lexer_name, theme=self.theme, word_wrap=True, background_color="default")
+        yield Syntax(
+            str(self.text).rstrip(), self.lexer_name, theme=self.theme, word_wrap=True, background_color="default"
+        )
 
 
 Answer.elements = {**Markdown.elements, "heading_open": _LeftHeading, "fence": _Code, "code_block": _Code}

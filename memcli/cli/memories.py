@@ -1,18 +1,54 @@
-"""Which memory model a command goes by: the one asked for, else the conversation's own."""
+"""Which memory model a command goes by, and a context under it; only the model that is asked for is loaded.
+
+It refuses to know what a memory model does.
+"""
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from memcli.config import Resolved
-from memcli.errors import UsageError
+from memcli.memory.context import Context, Policy, Request
 from memcli.records import Conversation, MemoryModel
+from memcli.store import Store
+
+if TYPE_CHECKING:
+    from memcli.memory.due import Due
 
 
 def memory_of(resolved: Resolved, conversation: Conversation) -> MemoryModel:
-    """Name the memory model. Raises UsageError for one this version does not have yet."""
-    asked = resolved.came_from("memory") == "flag"
-    memory = cast(MemoryModel, resolved.settings.memory) if asked else conversation.memory
-    if memory != "window":
-        raise UsageError(f"memory {memory!r} is not there yet in this version", "pass --memory window")
-    return memory
+    """Name the memory model to look at a conversation under: the one asked for with a flag, else its own."""
+    asked = asked_memory(resolved)
+    return asked if asked is not None else conversation.memory
+
+
+def asked_memory(resolved: Resolved) -> MemoryModel | None:
+    """Name the memory model this run's flag asks for; None without one. Settings only say how new ones are kept."""
+    return cast("MemoryModel", resolved.settings.memory) if resolved.came_from("memory") == "flag" else None
+
+
+def context_under(
+    memory: MemoryModel, store: Store, conversation: Conversation, policy: Policy, request: Request
+) -> Context:
+    """Build a context under a memory model. Raises ContextOverflow when what must be there does not fit."""
+    if memory == "turns":
+        from memcli.memory import turns
+
+        return turns.context(store, conversation, policy, request)
+    from memcli.memory import window
+
+    return window.context(store, conversation, policy, request)
+
+
+def due_under(
+    memory: MemoryModel, store: Store, conversation: Conversation, policy: Policy, request: Request,
+    *, seen: Context,
+) -> Due:  # fmt: skip
+    """Tell whether something is to be folded; `seen` is the conversation's next context."""
+    if memory == "turns":
+        from memcli.memory import rolling
+
+        return rolling.due(store, conversation, policy, request)
+    from memcli.memory import uncovered
+
+    return uncovered.due(store, conversation, policy, request, seen=seen)

@@ -16,8 +16,10 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from memcli.cli.busy import busy
 from memcli.cli.output import ReportedError, document, error_body
-from memcli.cli.talk import Connected, Talk
+from memcli.cli.partner import Connected
+from memcli.cli.talk import Talk
 from memcli.cli.terminal import Terminal
 from memcli.cli.views import PlainView, View
 from memcli.errors import Interrupted, MemcliError, UsageError
@@ -38,11 +40,13 @@ def one_turn(talk: Talk, text: str, *, as_json: bool) -> None:
     announce(terminal, connected, is_first=is_first)
     partner = talk.partner()
     shown = _Shown(terminal, _view(terminal, as_json=as_json))
-    with shown:
+    with busy(), shown:
         result = partner.run_turn(text, shown.take)
     if shown.broken is not None:
         raise shown.broken
     error = _error(result)
+    if error is None and not result.answer.strip():
+        note(terminal, Text("the model answered nothing", "yellow"))
     if as_json:
         body = _body(talk, connected, result, shown.call)
         terminal.write(document({**body, "error": error_body(error)} if error else body))
@@ -84,7 +88,7 @@ def said(message: str | None, piped: str) -> str:
     """Put together what is said: the message is the instruction, what was piped is its context."""
     parts = [part for part in ((message or "").strip(), piped.strip()) if part]
     if not parts:
-        raise UsageError("there is nothing to say: the message is empty", "run `memcli chat \"your question\"`")
+        raise UsageError("there is nothing to say: the message is empty", 'run `memcli chat "your question"`')
     return "\n\n".join(parts)
 
 

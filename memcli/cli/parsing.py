@@ -80,11 +80,11 @@ def _parsed_plainly(params: Iterable[object]) -> list[object]:
     return plain
 
 
-@dataclass(frozen=True, slots=True)
 class _Plain:
     """What Typer asks of a parameter's parser: None for nothing given, each item of a list, else the value."""
 
-    parse: Callable[[str], object]
+    def __init__(self, parse: Callable[[str], object]) -> None:
+        self.parse = parse
 
     def coerce(self, value: object, param: object, ctx: typer.Context) -> object:
         if value is None:

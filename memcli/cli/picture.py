@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from itertools import takewhile
+from typing import TYPE_CHECKING
 
-from memcli.memory import running, window
+from memcli.cli.memories import context_under, due_under
 from memcli.memory.context import Context, Policy, Request
 from memcli.memory.due import Due
 from memcli.memory.spans import Spans
 from memcli.memory.tokens import calibrated, estimate_tokens
 from memcli.memory.wire import WireMessage, wire
-from memcli.records import Call, Conversation, Summary
+from memcli.records import Call, Conversation, MemoryModel, Summary
 from memcli.store import Store
+
+if TYPE_CHECKING:
+    from memcli.memory.lacking import Lacks
+    from memcli.memory.summarizer import Summarizer
 
 FRAME_TOKENS = 5
 """What a chat template puts around a message: its start, role and end marks and two line ends. Source: ChatML."""
@@ -55,12 +61,19 @@ class Picture:
     conversation: Conversation
     context: Context
     summary: Summary | None
-    """The summary that stands in the context; None without one."""
+    """The running summary or the compaction that stands in the context; None without one."""
     outside: Outside
     due: Due
     estimate: Estimate
     reported: Call | None
     """The last call to a model whose server reported its prompt's count; None when there is none."""
+    lacks: Lacks | None = None
+    """The turn summaries that are not there yet, and what they would cost; None under a model that has none."""
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Tell whether the conversation is kept under another memory model than it is looked at under."""
+        return self.context.memory != self.conversation.memory
 
     @property
     def free_tokens(self) -> int:
@@ -73,26 +86,38 @@ class Picture:
         return tuple(_warnings(self))
 
 
-def take(store: Store, conversation: Conversation, policy: Policy) -> Picture:
+def take(
+    store: Store, conversation: Conversation, policy: Policy, *, memory: MemoryModel | None = None,
+    summarizer: Summarizer | None = None,
+) -> Picture:  # fmt: skip
     """Build the context the agent would see next, the ongoing turn included, and gather what stands around it.
 
-    Raises ContextOverflow when what must be in it does not fit the limit.
+    `memory` None is the conversation's own model. `summarizer` is the one whose cost is told; it is never asked, and
+    None stands for a model with the policy's limit. Raises ContextOverflow when what must be there does not fit.
     """
-    tools = conversation.settings.get("tools_tokens")
-    turn = store.turns.last(conversation.id)
-    ongoing = turn.id if turn is not None and turn.status == "open" else None
-    request = Request(None, ongoing, tools if isinstance(tools, int) else 0)
-    context = window.context(store, conversation, policy, request)
-    summary_id = next((part.summary_id for part in context.parts if part.source == "summary"), None)
+    memory = memory or conversation.memory
+    request = next_request(store, conversation)
+    context = context_under(memory, store, conversation, policy, request)
+    fixed = takewhile(lambda part: part.source != "new", context.parts)
+    summary_id = next((part.summary_id for part in fixed if part.source in ("summary", "compaction")), None)
     return Picture(
         conversation=conversation,
         context=context,
         summary=store.summaries.get(conversation.id, summary_id) if summary_id else None,
         outside=_outside(store, conversation, context),
-        due=running.due(store, conversation, policy, request, seen=context),
+        due=due_under(memory, store, conversation, policy, request, seen=context),
         estimate=_estimate(store, conversation, context),
         reported=_reported(store, conversation.id),
+        lacks=_lacks(store, conversation, policy, summarizer) if memory == "turns" else None,
     )
+
+
+def next_request(store: Store, conversation: Conversation) -> Request:
+    """Ask for the next call's context: the ongoing turn and the tools that the last chat recorded are in it."""
+    tools = conversation.settings.get("tools_tokens")
+    turn = store.turns.last(conversation.id)
+    ongoing = turn.id if turn is not None and turn.status == "open" else None
+    return Request(None, ongoing, tools if isinstance(tools, int) else 0)
 
 
 def prompt_estimate(context: Context) -> int:
@@ -115,6 +140,13 @@ def _said(message: WireMessage) -> str:
         f"{call.name}{json.dumps(dict(call.args), ensure_ascii=False, default=str)}" for call in message.tool_calls
     ]
     return "\n".join([message.content, *calls])
+
+
+def _lacks(store: Store, conversation: Conversation, policy: Policy, summarizer: Summarizer | None) -> Lacks:
+    from memcli.cli.summarizers import silent
+    from memcli.memory.lacking import lacks
+
+    return lacks(store, conversation, policy, summarizer or silent("the model", policy.limit_tokens))
 
 
 def _outside(store: Store, conversation: Conversation, context: Context) -> Outside:

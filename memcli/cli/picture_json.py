@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from memcli.cli.picture import Picture
-from memcli.memory.context import Part
+from memcli.memory.context import Context, Part
 from memcli.memory.spans import Spans
+from memcli.memory.wire import WireMessage
 
 
 def picture_json(picture: Picture) -> Mapping[str, object]:
@@ -16,6 +17,7 @@ def picture_json(picture: Picture) -> Mapping[str, object]:
         "conversation": seen.conversation_id,
         "name": picture.conversation.name,
         "memory": seen.memory,
+        "kept_under": picture.conversation.memory,
         "limit_tokens": seen.limit_tokens,
         "max_tokens": seen.policy.max_tokens,
         "parts": [_part_json(part) for part in seen.parts],
@@ -47,8 +49,31 @@ def picture_json(picture: Picture) -> Mapping[str, object]:
             "first_message_id": picture.due.first_message_id,
             "last_message_id": picture.due.last_message_id,
         },
+        "lacks": _lacks_json(picture),
         "departures": list(seen.departures),
         "warnings": list(picture.warnings),
+    }
+
+
+def raw_json(context: Context, messages: Sequence[WireMessage]) -> Mapping[str, object]:
+    """Describe the exact messages of a call as a document, in order."""
+    return {
+        "conversation": context.conversation_id,
+        "memory": context.memory,
+        "limit_tokens": context.limit_tokens,
+        "messages": [_message_json(message) for message in messages],
+    }
+
+
+def _message_json(message: WireMessage) -> Mapping[str, object]:
+    return {
+        "role": message.role,
+        "content": message.content,
+        "tool_calls": [{"id": call.id, "name": call.name, "args": dict(call.args)} for call in message.tool_calls],
+        "tool_call_id": message.tool_call_id,
+        "name": message.name,
+        "is_error": message.is_error,
+        "message_id": message.message_id,
     }
 
 
@@ -64,6 +89,13 @@ def _part_json(part: Part) -> Mapping[str, object]:
         "summary": part.summary_id,
         "text": part.text,
     }
+
+
+def _lacks_json(picture: Picture) -> Mapping[str, object] | None:
+    lacks = picture.lacks
+    if lacks is None:
+        return None
+    return {"turns": lacks.turns, "messages": lacks.messages, "requests": lacks.requests, "tokens": lacks.tokens}
 
 
 def _pairs(spans: Spans) -> list[list[int]]:

@@ -62,7 +62,12 @@ def standing_in(settings: Settings) -> Summarizer:
     named = settings.model.strip()
     if settings.summarizer == EXTRACTIVE or (not settings.summarizer and _is_embedded(named)):
         return ExtractiveSummarizer()
-    return _Silent(named or "the model", settings.limit_tokens or DEFAULT_LIMIT_TOKENS)
+    return silent(named or "the model", settings.limit_tokens or DEFAULT_LIMIT_TOKENS)
+
+
+def silent(label: str, window_tokens: int) -> Summarizer:
+    """Stand in for a model that is never asked: only its label and its window are there."""
+    return _Silent(label, window_tokens)
 
 
 @dataclass(frozen=True, slots=True)

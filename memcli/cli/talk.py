@@ -8,116 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
 
 from memcli.cli.memories import memory_of
+from memcli.cli.partner import Connected, Partner, Wanted
 from memcli.cli.policy import settings_for
 from memcli.cli.session import Session
 from memcli.config import DEFAULT_LIMIT_TOKENS, Settings
-from memcli.errors import UsageError
+from memcli.errors import AmbiguousName, NotFound, UsageError
 from memcli.memory.context import Policy
-from memcli.records import Conversation, MemoryModel, Turn
+from memcli.records import Conversation, MemoryModel
 from memcli.store import Store
-
-if TYPE_CHECKING:
-    from memcli.agent.agent import TurnResult
-    from memcli.agent.stream import Emit
-    from memcli.memory.context import Context
-    from memcli.memory.fold import FoldResult
 
 KEPT_FLAGS = ("max_tokens", "summarizer")
 """Settings that a flag gives to the conversation for good, so that inspecting it later shows what the agent saw."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """What the command line asks of the one who answers."""
-
-    name: str | None = None
-    system: str | None = None
-    tools: tuple[str, ...] = ()
-    """The user's own, as package.module:name."""
-    without_tools: bool = False
-    agent: str | None = None
-    """A configuration of the seed design, as package.module:get_config."""
-    goes_on: bool = False
-    """The model is not asked for anew: it is the one the conversation is held with."""
-
-
-class Partner(Protocol):
-    """Who answers in one conversation."""
-
-    def run_turn(self, text: str, emit: Emit) -> TurnResult:
-        """Answer one message."""
-        ...
-
-    def retry(self, emit: Emit) -> TurnResult:
-        """Answer the last message again."""
-        ...
-
-    def undo(self) -> Turn:
-        """Take the last turn back."""
-        ...
-
-    def compact(self, *, instructions: str | None = None) -> FoldResult:
-        """Fold what is not covered yet."""
-        ...
-
-    def context(self) -> Context:
-        """Build what the model would see next."""
-        ...
-
-
-class Connected(Protocol):
-    """A model that was chosen, and why it is this one."""
-
-    @property
-    def name(self) -> str:
-        """Name it as it is shown and recorded."""
-        ...
-
-    @property
-    def backend(self) -> str:
-        """Name what it runs on."""
-        ...
-
-    @property
-    def why(self) -> str:
-        """Say why it is this one, in one line."""
-        ...
-
-    @property
-    def limit_tokens(self) -> int:
-        """Tell what a call may hold."""
-        ...
-
-    @property
-    def is_toy(self) -> bool:
-        """Tell whether it is the embedded model that is there to try things out."""
-        ...
-
-    @property
-    def can_call_tools(self) -> bool:
-        """Tell whether tools are of use to it."""
-        ...
-
-    @property
-    def reference(self) -> str:
-        """Name it so that it is found again: what the setting `model` takes."""
-        ...
-
-    @property
-    def system_prompt(self) -> str | None:
-        """Give the system prompt that its configuration brings; None when it brings none."""
-        ...
-
-    def load(self) -> None:
-        """Bring the model into memory now, where that is this process's affair."""
-        ...
-
-    def partner(self, store: Store, conversation: Conversation, settings: Settings) -> Partner:
-        """Build the one who answers in a conversation."""
-        ...
 
 
 Connect = Callable[[Settings, Wanted], Connected]
@@ -169,8 +72,10 @@ class Talk:
         if self.model is not None:
             found = replace(found, model=self.model)
         is_default = self.session.resolved.came_from("limit_tokens") == "default"
-        is_other = conversation is not None and found.model not in (conversation.model, conversation.settings.get("model"))
-        return replace(found, limit_tokens=0) if is_default and is_other else found
+        held_with = (
+            (conversation.model, conversation.settings.get("model")) if conversation is not None else (found.model,)
+        )
+        return replace(found, limit_tokens=0) if is_default and found.model not in held_with else found
 
     @property
     def memory(self) -> MemoryModel:
@@ -259,6 +164,17 @@ def checked_name(store: Store, name: str) -> str:
     """Check a conversation's name. Raises UsageError for one that could not be used to find it again."""
     if name == "last" or not name or name != name.strip() or not name.isprintable():
         raise UsageError(f"{name!r} cannot be a name", "use printable text with no space around it; `last` is taken")
-    if any(item.name == name for item in store.conversations.list()):
-        raise UsageError(f"a conversation is called {name!r} already", f"continue it with -c {name!r}, or choose another name")
+    if _is_taken(store, name):
+        raise UsageError(
+            f"a conversation is called {name!r} already", f"continue it with -c {name!r}, or choose another"
+        )
     return name
+
+
+def _is_taken(store: Store, name: str) -> bool:
+    try:
+        return store.conversations.find(name).name == name
+    except AmbiguousName:
+        return True
+    except NotFound:
+        return False

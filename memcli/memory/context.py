@@ -97,8 +97,8 @@ class Part:
         """Describe it by reference, for the record of a call; what nothing refers to is kept as it is."""
         is_kept = self.first_message_id is None and self.summary_id is None
         return PartRef(
-            self.source, self.first_message_id, self.last_message_id, self.tokens, self.state, self.why, self.summary_id,
-            self.text or None if is_kept else None,
+            self.source, self.first_message_id, self.last_message_id, self.tokens, self.state, self.why,
+            self.summary_id, self.text or None if is_kept else None,
         )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
-"""Exact values carried beside a summary: which ones, how they are written, and how many survived.
+"""Exact values carried beside a summary: which ones, and how many survived.
 
-It refuses to know summaries' records, models and how a value is recognised (memcli/memory/values.py does).
+It refuses to know summaries' records, models, how a value is recognised (`values`) and how it is written (`carried`).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from memcli.memory.carried import SEPARATOR, added_characters, shared_beginning
 from memcli.memory.tokens import CHARACTERS_PER_TOKEN
 from memcli.memory.values import VALUE_KINDS, Value, ValueKind, extract_values, kind_of, normalised
 
@@ -30,8 +31,6 @@ DECISION_BONUS = 0.5
 REPEAT_BONUS = 0.25
 MAX_REPEATS = 4
 RECENCY_BONUS = 0.5
-SEPARATOR = "; "
-"""Between carried values: dates and amounts have commas of their own."""
 
 
 @dataclass(slots=True)
@@ -56,7 +55,7 @@ class _Standing:
 def select_values(
     messages_text: Sequence[tuple[int, str, str]], *, max_tokens: int, previous: Sequence[str] = ()
 ) -> tuple[str, ...]:
-    """Choose the exact values to carry, the most useful first, within `max_tokens` of `render_values`.
+    """Choose the exact values to carry, the most useful first, within `max_tokens` of `carried.render_values`.
 
     `messages_text` holds (message id, role, text), oldest first. `previous` are the values carried so far, the most
     useful first: they compete with the new ones, so a chain of summaries stays as small as one. () when nothing fits.
@@ -72,34 +71,6 @@ def select_values(
             standing.recency = recency
     ranked = sorted(standings.values(), key=lambda standing: (-standing.usefulness, standing.first))
     return _fitting([standing.value.text for standing in ranked], max_tokens)
-
-
-def render_values(values: Sequence[str]) -> str:
-    """Write carried values on one line; `parse_values` reads every one of them back exactly.
-
-    Numbered identifiers that begin alike share the beginning: HAT069, HAT083 → HAT069/083. '' for none.
-    """
-    groups: dict[object, list[str]] = {}
-    for value in values:
-        numbered = _NUMBERED.fullmatch(value)
-        key = (numbered[1], len(numbered[2])) if numbered else value
-        groups.setdefault(key, []).append(value)
-    return SEPARATOR.join(_render_group(key, members) for key, members in groups.items())
-
-
-def parse_values(line: str) -> tuple[str, ...]:
-    """Read the values of a rendered line, each in full; the order within a shared beginning is kept."""
-    values: list[str] = []
-    for item in _ITEM.finditer(line):
-        if item["quoted"] is not None:
-            values.append(item["quoted"])
-            continue
-        shared = _SHARED.fullmatch(item["plain"])
-        if shared is None:
-            values.append(item["plain"])
-        else:
-            values.extend(shared[1] + number for number in (shared[2] + shared[3]).split("/"))
-    return tuple(values)
 
 
 def survives(values: Sequence[Value], summary_text: str, carried: Sequence[str] = ()) -> list[bool]:
@@ -142,9 +113,6 @@ def values_of(texts: Sequence[str]) -> list[Value]:
     return list(found.values())
 
 
-_NUMBERED = re.compile(r"([A-Za-z_-]+)([0-9]{2,})")
-_SHARED = re.compile(r"([A-Za-z_-]+)([0-9]{2,})((?:/[0-9]{2,})+)")
-_ITEM = re.compile(r"``(?P<quoted>.*?)``(?:; |$)|(?P<plain>.+?)(?:; |$)", re.DOTALL)
 _DECISION = re.compile(
     r"\b(?:yes|confirm(?:ed)?|agreed?|decided?|go ahead|proceed|approved?|booked|cancell?ed|changed|updated|will use"
     r"|let's)\b",
@@ -171,9 +139,8 @@ def _fitting(ranked: Sequence[str], max_tokens: int) -> tuple[str, ...]:
     seen: set[tuple[str, int]] = set()
     characters = 0
     for text in ranked:
-        numbered = _NUMBERED.fullmatch(text)
-        group = (numbered[1], len(numbered[2])) if numbered else None
-        cost = 1 + len(numbered[2]) if numbered and group in seen else len(_render_group(None, [text])) + len(SEPARATOR)
+        group = shared_beginning(text)
+        cost = added_characters(text, shares=group in seen)
         if characters + cost - len(SEPARATOR) > max_tokens * CHARACTERS_PER_TOKEN:
             continue
         chosen.append(text)
@@ -181,14 +148,6 @@ def _fitting(ranked: Sequence[str], max_tokens: int) -> tuple[str, ...]:
         if group is not None:
             seen.add(group)
     return tuple(chosen)
-
-
-def _render_group(key: object, members: Sequence[str]) -> str:
-    if isinstance(key, tuple) and len(members) > 1:
-        beginning = str(key[0])
-        return beginning + "/".join(member[len(beginning) :] for member in members)
-    text = members[0]
-    return f"``{text}``" if SEPARATOR in text or "``" in text or _SHARED.fullmatch(text) else text
 
 
 def _says(said: str, wanted: str) -> bool:

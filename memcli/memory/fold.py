@@ -23,7 +23,7 @@ from memcli.memory.prompts import PROMPT_VERSION, Prompt, render_values, summary
 from memcli.memory.summarizer import Completion, Summarizer, request_tokens
 from memcli.memory.tokens import estimate_tokens
 from memcli.memory.verdict import reject
-from memcli.records import NewSummary, StoredMessage, Summary, SummaryKind
+from memcli.records import NewSummary, StoredMessage, Summary, SummaryKind, SummaryState
 from memcli.store import Store
 
 FoldStatus = Literal["compacted", "nothing", "proposed", "rejected", "failed", "locked", "undone"]
@@ -31,6 +31,8 @@ FoldStatus = Literal["compacted", "nothing", "proposed", "rejected", "failed", "
 CHUNK_TOKENS = 6000
 """The most history one request carries, however large the summarizer's window: it bounds the cost of one failure."""
 LEAST_CHUNK_TOKENS = 64
+EXCLUDED = "excluded"
+"""A proposal's detail: the messages up to its last that stood outside every context when it was made."""
 LEAST_TOKENS = 20
 """A shorter span is not worth a summary."""
 
@@ -55,6 +57,10 @@ class FoldResult:
     """Requests to a model; a fold that was reused, or is extractive, made none."""
     error: str | None = None
     """Why it was rejected or failed, or why there was nothing to do."""
+    turn_summaries: int = 0
+    """Turn summaries made, or to be made; Model B only."""
+    folds: int = 0
+    """Compactions made of turn summaries, or to be made; Model B only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,10 @@ class Task:
     instructions: str | None = None
     fallback: bool = False
     """The summarizer stands in for a model that keeps failing; the summary is flagged."""
+    min_fidelity: float | None = None
+    """The least share of the span's exact values a summary must keep, 0 to 1; None asks for nothing."""
+    state: SummaryState = "made"
+    """`proposed` stores what is made without putting it in force."""
 
 
 @dataclass(slots=True)
@@ -102,7 +112,7 @@ def fold(task: Task) -> FoldResult:
     """
     progress = Progress()
     while True:
-        head = task.store.summaries.head(task.conversation_id, task.kind)
+        head = _head(task, progress)
         chunk = next_chunk(task, head)
         span_tokens = sum(message.tokens for message in chunk)
         if not chunk or span_tokens < LEAST_TOKENS:
@@ -110,7 +120,7 @@ def fold(task: Task) -> FoldResult:
         try:
             summary = _fold_chunk(task, head, chunk, (head.tokens if head else 0) + span_tokens, progress.spending)
         except HeadMoved as err:
-            return progress.result(task.conversation_id, "compacted" if progress.summary else "nothing", err.message)
+            return progress.result(task.conversation_id, _done(task) if progress.summary else "nothing", err.message)
         except Rejected as err:
             return progress.result(task.conversation_id, err.status, err.message)
         if progress.summary is None and head is not None:
@@ -175,9 +185,26 @@ def input_hash(kind: SummaryKind, summarizer: Summarizer, parent: int | None, pr
     return hashlib.sha256("\0".join(pieces).encode("utf-8", "backslashreplace")).hexdigest()
 
 
+def below(share: float | None, least: float | None, of: int) -> str | None:
+    """Say that too few exact values survive, with the numbers; None when enough do, or nothing is asked for."""
+    if share is None or least is None or share >= least:
+        return None
+    return f"fidelity {share:.0%} is below {least:.0%}: {round(share * of)} of {of} exact values survive"
+
+
+def _head(task: Task, progress: Progress) -> Summary | None:
+    if task.state == "proposed" and progress.summary is not None:
+        return progress.summary
+    return task.store.summaries.head(task.conversation_id, task.kind)
+
+
+def _done(task: Task) -> FoldStatus:
+    return "proposed" if task.state == "proposed" else "compacted"
+
+
 def _finished(task: Task, progress: Progress, rest: Sequence[StoredMessage]) -> FoldResult:
     if progress.summary is not None:
-        return progress.result(task.conversation_id, "compacted")
+        return progress.result(task.conversation_id, _done(task))
     why = "everything is covered already" if not rest else f"{len(rest)} short messages are not worth a summary yet"
     return progress.result(task.conversation_id, "nothing", why)
 
@@ -193,33 +220,59 @@ def _fold_chunk(
     expected = head.id if head else None
     digest = input_hash(task.kind, task.summarizer, expected, prompt, task.policy)
     made = task.store.summaries.by_input(task.conversation_id, digest)
-    if made is not None and made.kind == task.kind and made.state == "made":
-        task.store.summaries.move_head(task.conversation_id, task.kind, made.id, expected_head=expected)
-        return replace(made, in_force=True)
+    is_same = made is not None and made.kind == task.kind and made.state != "discarded"
+    if made is not None and is_same and not below(made.fidelity, task.min_fidelity, 0):
+        return _reused(task, made, expected)
     source = f"{prompt.previous or ''}\n{prompt.user}"
+    spoken = value_texts(chunk)
+    found = values_of([words for _, _, words in spoken])
+    values = select_values(spoken, max_tokens=task.policy.values_tokens, previous=head.values if head else ())
 
     def judge(completion: Completion, text: str) -> str | None:
-        return reject(completion, text, max_tokens=cap, replaced_tokens=replaced, source=source)
+        error = reject(completion, text, max_tokens=cap, replaced_tokens=replaced, source=source)
+        return error or below(fidelity(found, text, values), task.min_fidelity, len(found))
 
     text, completion = ask(task.store, task.conversation_id, task.summarizer, prompt, judge, spending)
-    new = _new_summary(task, head, chunk, text, completion, digest)
+    new = _new_summary(task, head, chunk, text, values, completion, digest)
+    new = replace(new, fidelity=fidelity(found, text, values))
     with task.store.transaction(durable=True):
+        _expect_counted(task, chunk)
+        if task.state == "proposed":
+            return task.store.summaries.add(task.conversation_id, new)
         return task.store.summaries.commit(task.conversation_id, new, expected_head=expected)
 
 
+def _expect_counted(task: Task, chunk: Sequence[StoredMessage]) -> None:
+    """Raise HeadMoved when a message of the span was taken back while the summarizer wrote about it."""
+    excluded = task.store.messages.excluded_ids(task.conversation_id, up_to=chunk[-1].id)
+    if not {message.id for message in chunk}.isdisjoint(excluded):
+        raise HeadMoved("a turn of the span was taken back meanwhile")
+
+
+def _reused(task: Task, made: Summary, expected: int | None) -> Summary:
+    """Take a summary of the same input that is there already: undone before, or proposed."""
+    if task.state == "proposed":
+        return made
+    with task.store.transaction(durable=True):
+        task.store.summaries.set_state(task.conversation_id, made.id, "made")
+        task.store.summaries.move_head(task.conversation_id, task.kind, made.id, expected_head=expected)
+    return replace(made, in_force=True, state="made")
+
+
 def _new_summary(
-    task: Task, head: Summary | None, chunk: Sequence[StoredMessage], text: str, completion: Completion, digest: str
-) -> NewSummary:
-    spoken = value_texts(chunk)
-    values = select_values(spoken, max_tokens=task.policy.values_tokens, previous=head.values if head else ())
+    task: Task, head: Summary | None, chunk: Sequence[StoredMessage], text: str, values: tuple[str, ...],
+    completion: Completion, digest: str,
+) -> NewSummary:  # fmt: skip
+    up_to = chunk[-1].id
+    excluded = task.store.messages.excluded_ids(task.conversation_id, up_to=up_to) if task.state == "proposed" else []
     return NewSummary(
         kind=task.kind,
         parent_id=head.id if head else None,
         first_message_id=head.first_message_id if head else 1,
-        last_message_id=chunk[-1].id,
+        last_message_id=up_to,
         text=text,
         values=values,
-        fidelity=fidelity(values_of([words for _, _, words in spoken]), text, values),
+        fidelity=None,
         tokens=text_tokens(text) + (text_tokens(render_values(values)) if values else 0),
         model=task.summarizer.label,
         prompt_version=PROMPT_VERSION,
@@ -228,6 +281,8 @@ def _new_summary(
         input_hash=digest,
         fallback=task.fallback,
         instructions=task.instructions,
+        state=task.state,
+        details={EXCLUDED: excluded} if task.state == "proposed" else {},
     )
 
 

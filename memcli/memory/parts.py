@@ -15,13 +15,16 @@ from memcli.records import Conversation, StoredMessage
 from memcli.store import Store
 
 
-def system_parts(store: Store, conversation: Conversation) -> list[Part]:
-    """Describe the system prompt: the conversation's own, else a leading system message; [] without either."""
+def system_parts(store: Store, conversation: Conversation, last_id: int | None = None) -> list[Part]:
+    """Describe the system prompt: the conversation's own, else a leading system message; [] without either.
+
+    `last_id` is the last message that exists for the context; None means all do.
+    """
     if conversation.system_prompt:
         text = conversation.system_prompt
         return [Part("system", system_tokens(text), "the conversation's system prompt", text)]
     lead = store.messages.leading_system(conversation.id)
-    if lead is None:
+    if lead is None or (last_id is not None and lead.id > last_id):
         return []
     return [
         Part(

@@ -38,7 +38,8 @@ def dumps(value: object) -> str:
 
 def loads(text: str) -> object:
     """Read what dumps wrote. Raises ValueError when it is not JSON."""
-    return unpack(json.loads(text))
+    value: object = json.loads(text)
+    return unpack(value) if TAG in text else value
 
 
 def pack(value: object, within: _Within = ()) -> object:

@@ -74,7 +74,7 @@ def unit_of(store: Store, message: StoredMessage) -> list[StoredMessage]:
         return [message]
     before = store.messages.newest_first(message.conversation_id, up_to=message.id)
     behind = store.messages.oldest_first(message.conversation_id, after=message.id)
-    around = [*_same_turn(message, before)][::-1] + [*_same_turn(message, behind)]
+    around = [*reversed(list(_same_turn(message, before))), *_same_turn(message, behind)]
     group: list[StoredMessage] = []
     for place in arrange([Entry(tuple(call.id for call in item.tool_calls), item.tool_call_id) for item in around]):
         if place.kind in ("message", "stray"):
@@ -100,7 +100,9 @@ def pin(store: Store, conversation: Conversation, policy: Policy, request: Reque
     needed = sum(item.tokens for item in kept.values())
     available = _available(store, conversation, policy, request)
     if needed > available:
-        raise ContextOverflow(f"pinning #{message_id}", needed, max(available, 0), "unpin others, or raise --limit-tokens")
+        raise ContextOverflow(
+            f"pinning #{message_id}", needed, max(available, 0), "unpin others, or raise --limit-tokens"
+        )
     store.pins.add(conversation.id, message_id)
     return needed
 

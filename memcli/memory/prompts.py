@@ -5,13 +5,11 @@ Text of users, models and tools is data between delimiters here. It is joined, n
 
 from __future__ import annotations
 
-import hashlib
 import json
-import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from memcli.memory.facts import render_values as compact_values
+from memcli.memory.carried import render_values as compact_values
 from memcli.memory.tokens import estimate_tokens
 from memcli.records import StoredMessage
 
@@ -53,6 +51,8 @@ class Prompt:
     """The most the summary may take, in budget tokens."""
     schema: Mapping[str, object] | None = None
     """The JSON schema of the answer, for a model that can keep to one; None for plain text."""
+    schema_system: str | None = None
+    """What stands in place of `system` for a model that is given the schema."""
 
 
 def summary_prompt(
@@ -96,17 +96,17 @@ def render_values(values: Iterable[str]) -> str:
 def _lines(message: StoredMessage, body_tokens: int) -> list[str]:
     label = {"human": "user", "ai": "assistant"}.get(message.role, message.role)
     most = min(body_tokens, TOOL_BODY_TOKENS if message.role == "tool" else MESSAGE_BODY_TOKENS)
-    lines = [f"#{message.id} {label}: {_clip(message.text, most)}"] if message.text.strip() else []
+    lines = [f"#{message.id} {label}: {shortened(message.text, most)}"] if message.text.strip() else []
     for call in message.tool_calls:
-        arguments = _clip(
+        arguments = shortened(
             json.dumps(dict(call.args), ensure_ascii=False, default=str), min(body_tokens, TOOL_BODY_TOKENS)
         )
         lines.append(f"#{message.id} {label} calls {call.name}({arguments})")
     return lines
 
 
-def _clip(text: str, most_tokens: int) -> str:
-    """Keep head and tail of a text that takes more, whatever script it is in."""
+def shortened(text: str, most_tokens: int) -> str:
+    """Keep head and tail of a text that takes more than so many tokens, whatever script it is in."""
     if len(text) <= most_tokens:  # no script takes more than about a token a character
         return text
     tokens = max(len(text) / 4, estimate_tokens(text))
@@ -124,6 +124,9 @@ def data_block(name: str, mark: str, text: str) -> str:
 
 def fence(*texts: str) -> str:
     """Choose a mark that none of the texts holds, so that nobody can close a block from inside."""
+    import hashlib
+    import secrets
+
     seed = hashlib.sha256("\0".join(texts).encode("utf-8", "backslashreplace")).hexdigest()[:8]
     while any(seed in text for text in texts):
         seed = secrets.token_hex(4)

@@ -7,13 +7,14 @@ nobody can forge one (a defect of the source). Names and fields are those of the
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Literal, cast
 
-from memcli.memory.facts import render_values as compact_values
-from memcli.records import NewSummary, Summary
+from memcli.memory.carried import render_values as compact_values
+from memcli.memory.prompts import render_values
+from memcli.records import NewSummary, StoredMessage, Summary
 
 Origin = Literal["user", "harness", "agent"]
 
@@ -22,7 +23,15 @@ NOT_AVAILABLE = "N/A"
 INTERRUPTED_NOTE = "The user interrupted this turn."
 FAILED_NOTE = "This turn failed and was not answered."
 
-_IMITATION = re.compile(r"^(\s*)(\\*)\[\[", re.MULTILINE)
+ORIGINS: Mapping[str, Origin] = {
+    "compaction": "harness", "summary": "harness", "plan": "harness", "agent_to_agent": "agent"
+}  # fmt: skip
+"""Who speaks in a stored message of a human's role, by its kind; the user where the kind is not here."""
+RECAP_HEADING = "The middle of the ongoing turn, in short:"
+
+_HIDDEN = "\u00ad\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2069\ufeff"
+"""Characters nobody sees: a line is no less an imitation behind them."""
+_IMITATION = re.compile(rf"^((?:[^\S\n]|[{_HIDDEN}])*)(\\*)\[\[", re.MULTILINE)
 _LINE_BREAKS = re.compile("[\r\x0b\x0c\x1c\x1d\x1e\x85\u2028\u2029]")
 _METADATA = re.compile(r"\[\[(?:user|harness|agent)(?: [a-z ]+)? \| [0-9T:+.-]+(?: to [0-9T:+.-]+)?\]\]")
 
@@ -100,6 +109,11 @@ def rendered(origin: Origin, moment: datetime, text: str, *, what: str = "", unt
     return f"{metadata_line(origin, moment, what=what, until=until)}\n{escaped(text)}"
 
 
+def rendered_message(message: StoredMessage, text: str) -> str:
+    """Write what is shown of a stored message in a human's role, with its metadata line in front."""
+    return rendered(ORIGINS.get(message.kind, "user"), message.created_at, text)
+
+
 def turn_summary_of(summary: NewSummary) -> ChatTurnSummary:
     """Read a stored turn summary as the design's record."""
     details = summary.details
@@ -134,6 +148,16 @@ def render_compaction(summary: Summary) -> str:
     record = compaction_of(summary)
     first, last = record.timespan or (record.compacted_at, None)
     return rendered("harness", first, record.to_content(), what="compaction", until=last)
+
+
+def render_carried(summary: Summary) -> str:
+    """Write the values a compaction carries as the recall a model gets."""
+    return rendered("harness", summary.created_at, render_values(summary.values), what="values")
+
+
+def render_recap(recap: Summary) -> str:
+    """Write the recap of an ongoing turn's middle as the recall a model gets."""
+    return rendered("harness", recap.created_at, f"{RECAP_HEADING}\n{recap.text}", what="recap")
 
 
 def render_plan(text: str, moment: datetime) -> str:

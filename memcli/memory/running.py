@@ -1,4 +1,4 @@
-"""Model A's compactor: when the running summary is due, what it may cover, and how it is undone.
+"""Model A's compactor: how the running summary is brought up to date, and how it is undone.
 
 It folds every ten human messages (the source's rule) and, beyond the source, as soon as uncovered messages leave the
 window: between two folds the source has them in neither window nor summary. An ongoing turn is never folded.
@@ -6,46 +6,18 @@ window: between two folds the source has them in neither window nor summary. An 
 
 from __future__ import annotations
 
-from memcli.errors import ContextOverflow, HeadMoved, NotFound
-from memcli.memory import window
+from dataclasses import replace
+
+from memcli.errors import HeadMoved, NotFound
+from memcli.memory import proposed
 from memcli.memory.asking import breaker_opens_until
-from memcli.memory.context import Context, Policy, Request
-from memcli.memory.due import Due
+from memcli.memory.context import Policy, Request
 from memcli.memory.fold import FoldResult, Task, fold
-from memcli.memory.spans import Spans
 from memcli.memory.summarizer import ExtractiveSummarizer, Summarizer
+from memcli.memory.uncovered import due as due
+from memcli.memory.uncovered import foldable_up_to as foldable_up_to
 from memcli.records import Conversation, Summary
 from memcli.store import Store
-
-
-def due(
-    store: Store,
-    conversation: Conversation,
-    policy: Policy,
-    request: Request | None = None,
-    *,
-    seen: Context | None = None,
-) -> Due:
-    """Tell whether the running summary is due. Reads a window's worth of rows, whatever the conversation's length.
-
-    `seen` is the conversation's next context where the caller has it already: then the window is not read again.
-    """
-    head = store.summaries.head(conversation.id, "running")
-    covered = head.last_message_id if head else 0
-    last = foldable_up_to(store, conversation)
-    humans = store.messages.humans_after(conversation.id, covered, at_most=policy.compact_every, up_to=last)
-    reason = None
-    if last > covered:
-        if humans >= policy.compact_every:
-            reason = f"{policy.compact_every} messages from the user since the last fold"
-        elif policy.compact_on_overflow:
-            try:
-                seen = seen or window.context(store, conversation, policy, _at_rest(last, request))
-                reason = _overflow(seen, last)
-            except ContextOverflow as err:
-                reason = f"the context does not fit: {err.message}"
-    left = 0 if reason else max(0, policy.compact_every - humans)
-    return Due(reason, humans, covered + 1, last, left)
 
 
 def settle(
@@ -57,10 +29,13 @@ def settle(
     if_needed: bool = True,
     instructions: str | None = None,
     request: Request | None = None,
+    min_fidelity: float | None = None,
 ) -> FoldResult:
     """Fold if it is due, or anyway with `if_needed` off. Running it twice changes nothing.
 
-    When a model has failed too often in a row an automatic fold is made by the extractive summarizer and flagged.
+    When a model has failed too often in a row an automatic fold is made by the extractive summarizer and flagged. With
+    `min_fidelity` (0 to 1) a summary that keeps a smaller share of its span's exact values is rejected, and then none
+    of a long backlog's summaries comes into force.
     """
     what = due(store, conversation, policy, request)
     if what.last_message_id < what.first_message_id:
@@ -72,6 +47,30 @@ def settle(
     task = Task(
         store, conversation.id, "running", policy, writer, what.last_message_id, instructions, fallback=stands_in
     )
+    if min_fidelity is None:
+        return fold(task)
+    return _all_or_none(conversation, replace(task, min_fidelity=min_fidelity, state="proposed"))
+
+
+def propose(
+    store: Store,
+    conversation: Conversation,
+    policy: Policy,
+    summarizer: Summarizer,
+    *,
+    instructions: str | None = None,
+    min_fidelity: float | None = None,
+) -> FoldResult:
+    """Make the summary a fold would make now and store it as a proposal: nothing in force changes.
+
+    The result's status is `proposed`, with the summary; `nothing`, `rejected` or `failed`. `proposed.apply` puts it in
+    force. Proposing the same again gives the same proposal back, and costs nothing.
+    """
+    up_to = foldable_up_to(store, conversation)
+    task = Task(
+        store, conversation.id, "running", policy, summarizer, up_to, instructions, min_fidelity=min_fidelity,
+        state="proposed",
+    )  # fmt: skip
     return fold(task)
 
 
@@ -99,19 +98,14 @@ def undo(store: Store, conversation: Conversation, steps: int = 1) -> FoldResult
     )
 
 
-def foldable_up_to(store: Store, conversation: Conversation) -> int:
-    """Tell the last message a fold may cover: the ongoing turn is left alone."""
-    last = store.turns.last(conversation.id)
-    if last is None or last.status != "open":
-        return conversation.last_message_id
-    ongoing = store.messages.of_turn(conversation.id, last.id, excluded=True)
-    return ongoing[0].id - 1 if ongoing else conversation.last_message_id
-
-
-def _at_rest(last: int, request: Request | None) -> Request:
-    return Request(last, None, request.tools_tokens if request else 0)
-
-
-def _overflow(seen: Context, last: int) -> str | None:
-    out = seen.ledger.forgotten & Spans.of([(1, last)])
-    return f"{out.count} messages left the window uncovered" if out else None
+def _all_or_none(conversation: Conversation, task: Task) -> FoldResult:
+    """Make every summary before the first comes into force."""
+    result = fold(task)
+    if result.summary is None:
+        return result
+    if result.status == "proposed":
+        applied = proposed.apply(task.store, conversation, result.summary.id)
+        return replace(result, status="compacted", summary=applied.summary)
+    if result.summary.state == "proposed":
+        proposed.discard(task.store, conversation, result.summary.id)
+    return replace(result, summary=None, first_message_id=None, last_message_id=None, tokens_after=0)

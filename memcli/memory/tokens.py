@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping, Sequence
-from statistics import median
 
 CHARACTERS_PER_TOKEN = 4
 """Source: `chars_per_token` of langchain_core's count_tokens_approximately."""
@@ -74,6 +73,8 @@ def calibrated(estimate: int, pairs: Sequence[tuple[int, int]]) -> int:
     ratios = [reported / estimated for estimated, reported in pairs if estimated > 0 and reported > 0]
     if not ratios:
         return estimate
+    from statistics import median
+
     return math.ceil(estimate * min(MAX_CALIBRATION, max(MIN_CALIBRATION, median(ratios))))
 
 

@@ -8,7 +8,7 @@ from memcli.memory.context import text_tokens
 from memcli.memory.summarizer import Completion
 
 _ERROR = re.compile(
-    r"^\W*(?:(?:\w*error|exception|traceback)\s*(?:[:(\[]|\d|$)|traceback \(most|an error (?:has )?occurred|"
+    r"^\W*(?:(?:\w*error|exception|traceback)[\s*_]*(?:[:(\[]|\d|$)|traceback \(most|an error (?:has )?occurred|"
     r"(?:internal server error|bad gateway|service unavailable|too many requests|rate limit exceeded)\b|"
     r"request timed out\b|"
     r"i(?:['’]m| am) sorry\b|sorry,|i can(?:['’]t|not)\b|i(?:['’]m| am) unable\b|as an ai\b)",

@@ -28,6 +28,7 @@ from memcli.memory.parts import (
     units_of,
 )
 from memcli.memory.pins import pin_parts, pinned, room_beside
+from memcli.memory.plans import plan_parts
 from memcli.memory.prompts import render_summary, render_values
 from memcli.memory.spans import Spans
 from memcli.records import Conversation, StoredMessage, Summary
@@ -103,7 +104,7 @@ def stepped(max_tokens: int, behind_tokens: int, step: int) -> int:
 
 
 def context(store: Store, conversation: Conversation, policy: Policy, request: Request) -> Context:
-    """Build the context of a call: system, tools, summary, pins, window, the ongoing turn, reserve.
+    """Build the context of a call: system, tools, summary, plan, pins, window, the ongoing turn, reserve.
 
     Reads the window's rows and one more, whatever the conversation's length; writes nothing and calls no model.
     Raises ContextOverflow when what must be there does not fit the limit.
@@ -112,7 +113,8 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
         conversation.last_message_id if request.up_to is None else min(request.up_to, conversation.last_message_id)
     )
     head = head_at(store, conversation.id, last_id, request.as_of)
-    fixed = [*system_parts(store, conversation), *tools_parts(request), *_summary_parts(head)]
+    fixed = [*system_parts(store, conversation, last_id), *tools_parts(request), *_summary_parts(head)]
+    fixed += plan_parts(store, conversation.id, request.as_of)
     turn = ongoing_turn(store, conversation.id, request)
     reserve = Part("reserve", policy.output_reserve, "kept free for the answer")
     available = policy.limit_tokens - reserve.tokens - sum(part.tokens for part in fixed)

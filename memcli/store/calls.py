@@ -85,6 +85,11 @@ class Calls:
         sql = f"select * from calls where conversation_id = ?{clause} order by id desc limit ?"
         return [rows.call(row) for row in self._engine.rows(sql, values)]
 
+    def of_turn(self, conversation_id: str, turn_id: int) -> list[Call]:
+        """List the calls of one turn, the newest first; [] when there are none."""
+        sql = "select * from calls where conversation_id = ? and turn_id = ? order by id desc"
+        return [rows.call(row) for row in self._engine.rows(sql, (conversation_id, turn_id))]
+
     def reported(self, model: str, *, limit: int = 50) -> list[tuple[int, int]]:
         """List (estimated, reported) prompt tokens of a model's last finished calls, for calibration; newest first."""
         sql = (

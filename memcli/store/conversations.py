@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -40,7 +39,7 @@ class Conversations:
         id: str | None = None,
     ) -> Conversation:
         """Begin a conversation. `id` None makes a random one; raises UsageError when an id or source is taken."""
-        identity = id or secrets.token_hex(16)
+        identity = id or _new_id()
         moment = rows.stamp(created_at)
         with self._engine.write():
             if self._engine.row("select 1 from conversations where id = ? or source = ?", (identity, source)):
@@ -194,6 +193,12 @@ def _only(found: Sequence[Conversation], reference: str) -> Conversation:
     raise AmbiguousName(f"{reference!r} fits {len(found)} conversations", f"use one of {shown}{more}")
 
 
+def _new_id() -> str:
+    import secrets
+
+    return secrets.token_hex(16)
+
+
 def _telling_size(ids: Sequence[str]) -> int:
     """Find the shortest prefix, of 12 characters or more, that tells these ids apart."""
     size = 12
@@ -202,7 +207,7 @@ def _telling_size(ids: Sequence[str]) -> int:
     return size
 
 
-_TURN = "id, started_at, ended_at, status"
+_TURN = "id, started_at, ended_at, status, after_message_id"
 _MESSAGE = "id, turn_id, uid, kind, role, state, tokens, created_at, text, payload"
 _SUMMARY = (
     "id, kind, first_message_id, last_message_id, text, facts, fidelity, tokens, model, prompt_version, input_tokens,"

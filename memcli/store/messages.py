@@ -93,9 +93,10 @@ class Messages:
             yield rows.message(row)
 
     def of_turn(self, conversation_id: str, turn_id: int, *, excluded: bool = False) -> list[StoredMessage]:
-        """Read one turn's messages, oldest first."""
+        """Read one turn's messages, oldest first. The newest turn costs its own length, an older one more."""
         sql = (
-            "select * from messages where conversation_id = ? and turn_id = ?"
+            "select * from messages where conversation_id = ?1 and turn_id = ?2 and id >"
+            " (select after_message_id from turns where conversation_id = ?1 and id = ?2)"
             f"{'' if excluded else f' and {_COUNTED}'} order by id"
         )
         return [rows.message(row) for row in self._engine.rows(sql, (conversation_id, turn_id))]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from memcli.errors import NotFound
 from memcli.records import Plan
 from memcli.store import rows
@@ -15,13 +17,13 @@ class Plans:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
 
-    def save(self, conversation_id: str, text: str) -> Plan:
-        """Store a new version of the plan; an empty text ends it."""
+    def save(self, conversation_id: str, text: str, *, created_at: datetime | None = None) -> Plan:
+        """Store a new version of the plan; an empty text ends it. `created_at` None means now."""
         with self._engine.write():
             sql = "select coalesce(max(id), 0) + 1 as id from plans where conversation_id = ?"
             row = self._engine.row(sql, (conversation_id,))
             assert row is not None
-            moment, kept = rows.now(), storable(text)
+            moment, kept = rows.stamp(created_at), storable(text)
             self._engine.execute("insert into plans values (?, ?, ?, ?)", (conversation_id, row["id"], kept, moment))
         return Plan(row["id"], kept, rows.moment(moment))
 

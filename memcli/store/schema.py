@@ -3,7 +3,8 @@
 A conversation owns everything: `turns` group its `messages`, the append-only log with ids from 1 and no gaps.
 `summaries` are append-only too; `heads` says which one is in force, so undoing a compaction moves a head and deletes
 nothing. `calls` records what each model call saw, by reference. Indexes that look odd are there for a law of cost:
-`turns_open` finds the turn a dead process left, `messages_human` counts the turns since a fold, `messages_excluded` makes the ledger's arithmetic independent of length.
+`turns_open` finds the turn a dead process left, `messages_human` counts the turns since a fold, `messages_excluded`
+makes the ledger's arithmetic independent of length, and `turns.after_message_id` is where a turn's messages begin.
 `conversations.changed` numbers the changes: the largest is `last`, whatever the clock did, and an append to the
 conversation that has it already leaves its index alone.
 
@@ -123,6 +124,7 @@ create table turns (
     started_at text not null,
     ended_at text,
     status text not null,
+    after_message_id integer not null default 0,
     primary key (conversation_id, id)
 ) without rowid;
 

@@ -88,11 +88,11 @@ class Summaries:
     def newest_of_turns(self, conversation_id: str, *, after: int = 0, limit: int | None = None) -> list[Summary]:
         """List the newest summary of every turn that begins after message `after`, the newest turn first.
 
-        Turns that were rewound are left out; [] when there are none.
+        Turns that were rewound are left out, and summaries that were discarded; [] when there are none.
         """
         sql = _SELECT + (
             " where s.conversation_id = ? and s.kind = 'turn' and s.first_message_id > ? and s.id = (select max(t.id)"
-            " from summaries t where t.conversation_id = s.conversation_id and t.kind = 'turn'"
+            " from summaries t where t.conversation_id = s.conversation_id and t.kind = 'turn' and t.state = 'made'"
             " and t.first_message_id = s.first_message_id) and exists (select 1 from messages m"
             " where m.conversation_id = s.conversation_id and m.id = s.first_message_id and m.state <> 'rewound')"
             " order by s.first_message_id desc limit ?"
@@ -101,16 +101,16 @@ class Summaries:
         return [rows.summary(row) for row in self._engine.rows(sql, values)]
 
     def newest_of(self, conversation_id: str, kind: SummaryKind, first_message_id: int) -> Summary | None:
-        """Find the newest summary of a kind whose span begins at this message; None when there is none."""
-        sql = (
-            _SELECT
-            + " where s.conversation_id = ? and s.kind = ? and s.first_message_id = ? order by s.id desc limit 1"
+        """Find the newest summary of a kind whose span begins at this message and that was not discarded; None without."""
+        sql = _SELECT + (
+            " where s.conversation_id = ? and s.kind = ? and s.first_message_id = ? and s.state = 'made'"
+            " order by s.id desc limit 1"
         )
         row = self._engine.row(sql, (conversation_id, kind, first_message_id))
         return rows.summary(row) if row else None
 
     def set_state(self, conversation_id: str, id: int, state: SummaryState) -> None:
-        """Note what became of a proposal."""
+        """Note what became of a proposal, or that a turn's summary was taken back with the turn."""
         with self._engine.write():
             self._engine.execute(
                 "update summaries set state = ? where conversation_id = ? and id = ?", (state, conversation_id, id)

@@ -12,6 +12,10 @@ from memcli.store.recency import note_change
 from memcli.store.values import LARGEST
 
 _EXCLUDED_BY: dict[TurnStatus, MessageState] = {"failed": "failed", "rewound": "rewound"}
+_OF_TURN = (
+    "conversation_id = :conversation and turn_id = :turn and id >"
+    " (select after_message_id from turns where conversation_id = :conversation and id = :turn)"
+)
 
 
 class Turns:
@@ -25,19 +29,22 @@ class Turns:
         with self._engine.write():
             moment = rows.now()
             self._engine.execute(
-                "update turns set status = 'interrupted', ended_at = ? where conversation_id = ? and status = 'open'",
+                "update turns indexed by turns_open set status = 'interrupted', ended_at = ?"
+                " where conversation_id = ? and status = 'open'",
                 (moment, conversation_id),
             )
             row = self._engine.returning(
-                "update conversations set turns = turns + 1, updated_at = ? where id = ? returning turns",
+                "update conversations set turns = turns + 1, updated_at = ? where id = ?"
+                " returning turns, last_message_id",
                 (moment, conversation_id),
             )
             if row is None:
                 raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
             note_change(self._engine, conversation_id)
             self._engine.execute(
-                "insert into turns(conversation_id, id, started_at, status) values (?, ?, ?, 'open')",
-                (conversation_id, row["turns"], moment),
+                "insert into turns(conversation_id, id, started_at, status, after_message_id)"
+                " values (?, ?, ?, 'open', ?)",
+                (conversation_id, row["turns"], moment, row["last_message_id"]),
             )
             return Turn(row["turns"], conversation_id, rows.moment(moment), None, "open")
 
@@ -53,9 +60,8 @@ class Turns:
             state = _EXCLUDED_BY.get(status)
             if state is not None:
                 self._engine.execute(
-                    "update messages set state = ? where conversation_id = ? and turn_id = ?"
-                    " and state in ('whole', 'partial')",
-                    (state, conversation_id, turn_id),
+                    f"update messages set state = :state where {_OF_TURN} and state in ('whole', 'partial')",
+                    {"state": state, "conversation": conversation_id, "turn": turn_id},
                 )
 
     def reopen(self, conversation_id: str, turn_id: int) -> None:
@@ -68,9 +74,9 @@ class Turns:
             if not changed:
                 raise NotFound(f"there is no turn {turn_id}")
             self._engine.execute(
-                "update messages set state = 'whole' where conversation_id = ? and turn_id = ? and role = 'human'"
+                f"update messages set state = 'whole' where {_OF_TURN} and role = 'human'"
                 " and state in ('failed', 'rewound')",
-                (conversation_id, turn_id),
+                {"conversation": conversation_id, "turn": turn_id},
             )
 
     def get(self, conversation_id: str, turn_id: int) -> Turn:

@@ -22,7 +22,7 @@ SECTIONS: Mapping[str, Callable[[Stage], Iterator[Figure]]] = {
     "compaction": compaction.figures,
     "import": imports.figures,
 }
-"""Each law of cost, by the name it is asked for with. A new one is added here."""
+"""Each law of cost, by the name it is asked for with, in the order they run: `append` leaves longer stores behind."""
 
 
 def main(names: Sequence[str]) -> int:
@@ -34,7 +34,7 @@ def main(names: Sequence[str]) -> int:
     measured: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="memcli-bench-") as folder:
         stage = Stage(Path(folder))
-        for name in names or SECTIONS:
+        for name in [each for each in SECTIONS if not names or each in names]:
             started = time.monotonic()
             print(f"{name} …", end=" ", flush=True, file=sys.stderr)
             measured += SECTIONS[name](stage)

@@ -33,6 +33,8 @@ class Stage:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
+        for number in range(DISTINCT_TURNS):
+            encoded_turn(number)  # made now, so that nobody is charged for it
         self._stores: dict[int, Store] = {}
 
     def store(self, messages: int) -> Store:

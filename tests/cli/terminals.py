@@ -37,6 +37,10 @@ class Outcome:
         """The JSON document on standard output."""
         return cast("dict[str, object]", json.loads(self.out))
 
+    def listed(self, key: str) -> list[dict[str, object]]:
+        """Read one array of the document on standard output."""
+        return cast("list[dict[str, object]]", self.document[key])
+
     @property
     def rows(self) -> list[dict[str, object]]:
         """The JSON lines on standard output."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -217,16 +218,23 @@ def test_a_damaged_row_is_shown_and_the_others_too(run: Run, store: Store) -> No
     talk = store.conversations.create()
     damaged = message("human", "hello")
     store.messages.append(talk.id, [message("human", "before"), damaged, message("ai", "after")])
-    import sqlite3
-
-    with sqlite3.connect(store.path) as connection:
-        connection.execute("update messages set payload = '{\"type\":' where id = 2")
+    connection = sqlite3.connect(store.path)
+    connection.execute("update messages set payload = '{\"type\":' where id = 2")
+    connection.commit()
     connection.close()
     states = [(row["id"], row["role"], row["state"], row["text"]) for row in run("history", "last", "--jsonl").rows]
     assert states == [
         (1, "human", "whole", "before"), (2, "other", "unreadable", "hello"), (3, "ai", "whole", "after"),
     ]  # fmt: skip
     assert "[unreadable: the row is damaged; kept, never sent]\nhello\n" in run("history", "last").out
+
+
+@pytest.mark.parametrize("calls", [5, ["x"], [{"args": "x"}], [{"name": None, "args": [1]}]])
+def test_tool_calls_of_a_shape_nobody_expected_do_not_hide_the_message(run: Run, store: Store, calls: object) -> None:
+    talk = store.conversations.create()
+    store.messages.append(talk.id, [message("ai", "still here", tool_calls=calls)])
+    assert "\nstill here\n" in run("history", "last").out
+    assert run("history", "last", "--jsonl").code == 0
 
 
 def test_a_terminal_cuts_names_and_a_pipe_does_not(store: Store) -> None:

@@ -2,11 +2,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memcli.memory.carried import parse_values, render_values
 from memcli.memory.facts import (
     fidelity,
     fidelity_by_kind,
-    parse_values,
-    render_values,
     select_values,
     survives,
     values_of,

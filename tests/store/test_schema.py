@@ -22,7 +22,7 @@ ROWS: dict[str, tuple[str, ...]] = {
     "m001_conversations": (
         "insert into conversations(id, name, memory, settings, created_at, updated_at, changed, last_message_id, turns,"
         f" tokens) values ('c1', 'talk', 'window', '{{}}', '{NOW}', '{NOW}', 1, 2, 1, 7)",
-        f"insert into turns values ('c1', 1, '{NOW}', '{NOW}', 'done')",
+        f"insert into turns values ('c1', 1, '{NOW}', '{NOW}', 'done', 0)",
         "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"
         f" values ('c1', 1, 1, 'u1', 'human', 'human', 'whole', 4, '{NOW}', 'an old apple', '{{}}')",
         "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderResult
 from rich.padding import Padding
@@ -16,23 +15,24 @@ MOST_CELLS = 100
 """A wider bar tells nothing more."""
 
 
-@dataclass(frozen=True, slots=True)
 class LimitBar:
     """The bar of one context, as wide as the terminal lets it be."""
 
-    context: Context
+    def __init__(self, context: Context) -> None:
+        self.context = context
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the bar and its legend; letters tell the parts apart where there is no colour."""
         sizes = segment_tokens(self.context)
         present = [swatch for swatch in SWATCHES if sizes.get(swatch.name)]
         cells = share_out([sizes[swatch.name] for swatch in present], min(options.max_width - 2, MOST_CELLS))
-        has_colour = console.color_system is not None
+        has_colour = console.color_system is not None and not console.no_color
         bar = Text(no_wrap=True)
         for swatch, width in zip(present, cells, strict=True):
             bar.append((swatch.fill if has_colour else swatch.letter) * width, swatch.style)
         yield Padding(bar, (0, 1), expand=False)
-        yield Padding(_legend(present, sizes, self.context.limit_tokens, has_colour=has_colour), (0, 1), expand=False)
+        entries = _legend(present, sizes, self.context.limit_tokens, has_colour=has_colour)
+        yield Padding(Text("\n").join(_packed(entries, options.max_width - 2)), (0, 1), expand=False)
 
 
 def segment_tokens(context: Context) -> Mapping[str, int]:
@@ -62,17 +62,26 @@ def share_out(sizes: Sequence[int], cells: int) -> list[int]:
     return given
 
 
-def _legend(present: Sequence[Swatch], sizes: Mapping[str, int], limit: int, *, has_colour: bool) -> Text:
-    """Write the numbers as the sum they are. Each entry stays whole when the line wraps."""
-    legend = Text()
+def _legend(present: Sequence[Swatch], sizes: Mapping[str, int], limit: int, *, has_colour: bool) -> list[Text]:
+    """Write the numbers as the sum they are, one entry a part."""
+    entries: list[Text] = []
     for index, swatch in enumerate(present):
-        if index:
-            legend.append(" + ", "dim")
-        mark = "■" if has_colour and swatch.fill == "█" else swatch.fill if has_colour else swatch.letter
-        legend.append(mark, swatch.style)
-        legend.append(f"\u00a0{swatch.name}\u00a0")
-        legend.append(f"{sizes[swatch.name]:,}", "bold")
-    legend.append(" = ", "dim")
-    legend.append("limit\u00a0")
-    legend.append(f"{limit:,}", "bold")
-    return legend
+        mark = swatch.letter
+        if has_colour:
+            mark = "■" if swatch.fill == "█" else swatch.fill
+        plus = ("+ " if index else "", "dim")
+        entries.append(
+            Text.assemble(plus, (mark, swatch.style), f" {swatch.name} ", (f"{sizes[swatch.name]:,}", "bold"))
+        )
+    return [*entries, Text.assemble(("= ", "dim"), "limit ", (f"{limit:,}", "bold"))]
+
+
+def _packed(entries: Sequence[Text], width: int) -> list[Text]:
+    """Put as many entries on a line as fit; none is broken."""
+    lines: list[Text] = []
+    for entry in entries:
+        if lines and len(lines[-1]) + 1 + len(entry) <= width:
+            lines[-1] = Text(" ").join([lines[-1], entry])
+        else:
+            lines.append(entry)
+    return lines

@@ -60,11 +60,19 @@ def _what(result: FoldResult) -> str:
         return f"{ids}: {stands}"
     if result.first_message_id is None or result.last_message_id is None:
         return ""
-    size = f"{ids} ({counted(result.last_message_id - result.first_message_id + 1, 'message')})"
+    size = f"{ids} ({counted(result.last_message_id - result.first_message_id + 1, 'message')}){_made(result)}"
     if result.status == "proposed":
         cost = f"{_cost(result)} if a model writes it" if result.calls else _cost(result)
-        return f"{size}: {result.tokens_before:,} → at most {counted(result.tokens_after, 'token')}, {cost}"
+        about = "about" if _made(result) else "at most"
+        return f"{size}: {result.tokens_before:,} → {about} {counted(result.tokens_after, 'token')}, {cost}"
     return f"{size}: {result.tokens_before:,} → {counted(result.tokens_after, 'token')}"
+
+
+def _made(result: FoldResult) -> str:
+    """Say how many turn summaries and folds it comes to; '' under a memory model without them."""
+    pieces = [counted(result.turn_summaries, "turn summary")] if result.turn_summaries else []
+    pieces += [counted(result.folds, "fold")] if result.folds else []
+    return f" in {' and '.join(pieces)}" if pieces else ""
 
 
 def _cost(result: FoldResult) -> str:
@@ -76,12 +84,14 @@ def _cost(result: FoldResult) -> str:
 
 
 def _table(outcomes: Sequence[Outcome]) -> Table:
+    asked = any(outcome.result.calls for outcome in outcomes)
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1), pad_edge=False, show_edge=False)
     table.add_column("conversation", no_wrap=True, overflow="ellipsis", max_width=24)
     table.add_column("status", no_wrap=True)
     table.add_column("messages", no_wrap=True)
-    for name in ("before", "after", "requests"):
-        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("tokens", justify="right", no_wrap=True)
+    if asked:
+        table.add_column("requests", justify="right", no_wrap=True)
     table.add_column("why", ratio=1)
     for outcome in outcomes:
         result = outcome.result
@@ -89,9 +99,8 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
             Text(_name(outcome)),
             Text(result.status, STATUS_STYLES[result.status]),
             Text(span(result.first_message_id, result.last_message_id)),
-            Text(f"{result.tokens_before:,}" if result.tokens_before else "–"),
-            Text(f"{result.tokens_after:,}" if result.tokens_before else "–"),
-            Text(f"{result.calls:,}"),
+            Text(f"{result.tokens_before:,} → {result.tokens_after:,}" if result.tokens_before else "–"),
+            *([Text(f"{result.calls:,}")] if asked else []),
             Text(clean_line(result.error or ""), "dim"),
         )
     return table

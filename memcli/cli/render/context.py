@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.padding import Padding
@@ -17,16 +17,19 @@ from memcli.cli.render.palette import Detail, counted, span
 from memcli.cli.render.parts import parts_table
 from memcli.cli.render.sides import Sides, plain_sides
 
+if TYPE_CHECKING:
+    from memcli.memory.lacking import Lacks
+
 MOST_COLUMNS = 132
 """A wider picture is harder to read, not easier."""
 
 
-@dataclass(frozen=True, slots=True)
 class ContextView:
     """The picture as it is shown, as wide as the terminal lets it be."""
 
-    picture: Picture
-    detail: Detail = "brief"
+    def __init__(self, picture: Picture, detail: Detail = "brief") -> None:
+        self.picture = picture
+        self.detail = detail
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw every section, a blank line between two."""
@@ -52,6 +55,8 @@ def heading(picture: Picture) -> Text:
     conversation, context = picture.conversation, picture.context
     name = clean_line(conversation.name or "") or conversation.id[:8]
     facts = [f"what the agent sees next · memory {context.memory}"]
+    if picture.is_elsewhere:
+        facts = [f"what the agent would see under memory {context.memory} · it is kept under {conversation.memory}"]
     if conversation.model:
         facts.append(clean_line(conversation.model))
     stored = f"{counted(conversation.last_message_id, 'message')} stored"
@@ -64,6 +69,8 @@ def notes(picture: Picture) -> Padding:
     table.add_column(no_wrap=True)
     table.add_column()
     table.add_row(Text("next fold:"), fold_words(picture))
+    if picture.lacks is not None and picture.lacks.turns:
+        table.add_row(Text("lacking:", "yellow"), lacks_words(picture.lacks))
     table.add_row(Text("counts:"), _counts(picture))
     for departure in picture.context.departures:
         table.add_row(Text("departure:", "yellow"), Text(departure))
@@ -74,13 +81,31 @@ def notes(picture: Picture) -> Padding:
 
 def fold_words(picture: Picture) -> Text:
     """Say when the next fold is due, in words."""
-    due = picture.due
+    due, policy = picture.due, picture.context.policy
     if due.reason:
-        what = span(due.first_message_id, due.last_message_id)
-        return Text.assemble(("due now", "bold yellow"), f" ({due.reason}); `memcli compact` folds {what}")
+        does = f"`memcli compact` {'folds' if picture.context.memory == 'window' else 'makes them, then folds'}"
+        if due.first_message_id > due.last_message_id:
+            does = "`memcli compact` folds the oldest"
+        elif picture.context.memory == "window":
+            does = f"{does} {span(due.first_message_id, due.last_message_id)}"
+        if picture.is_elsewhere:
+            does = f"so it would be under memory {picture.context.memory}"
+        return Text.assemble(("due now", "bold yellow"), f" ({due.reason}); {does}")
+    if picture.context.memory == "turns":
+        left = counted(due.turns_left, "more turn")
+        return Text(f"after {left}, or as soon as the summaries outgrow their budget of {policy.max_tokens:,}")
     left = counted(due.turns_left, "more message")
-    overflow = ", or when uncovered messages leave the window" if picture.context.policy.compact_on_overflow else ""
-    return Text(f"{left} from you until the next fold{overflow}")
+    overflow = ", or as soon as uncovered messages leave the window" if policy.compact_on_overflow else ""
+    return Text(f"{left} from you{overflow}")
+
+
+def lacks_words(lacks: Lacks) -> Text:
+    """Say which turn summaries are not there, and what making them would cost."""
+    what = f"{counted(lacks.turns, 'turn summary')}, over {counted(lacks.messages, 'message')}"
+    if not lacks.requests:
+        return Text(f"{what}; making them costs no request")
+    cost = f"{counted(lacks.requests, 'request')}, at most {counted(lacks.tokens, 'token')} in"
+    return Text(f"{what}; a model makes them in {cost}, the extractive summarizer in none")
 
 
 def _counts(picture: Picture) -> Text:

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from memcli.cli.picture import Picture
-from memcli.cli.render.palette import MOST_SPANS, STYLE_OF, counted, spans
+from memcli.cli.render.palette import MOST_SPANS, STANDING, STYLE_OF, counted, spans
+from memcli.cli.render.standing import is_recap
 from memcli.memory.spans import Spans
 
 
@@ -31,10 +32,7 @@ def fates(picture: Picture) -> list[Fate]:
     for part in picture.context.parts:
         if part.state in by_state and part.message is not None:
             by_state[part.state] += part.tokens
-    stands = "in the summary"
-    if picture.summary is not None:
-        tokens = sum(part.tokens for part in picture.context.parts if part.source in ("summary", "values"))
-        stands = f"in summary s{picture.summary.id}, {counted(tokens, 'token')}"
+    stands = _stands(picture)
     lost = "in no form in the context" if ledger.forgotten else "every message is in the context in some form"
     listed = [
         Fate("verbatim", ledger.verbatim, by_state["verbatim"], "word for word", STYLE_OF["window"]),
@@ -50,6 +48,20 @@ def fates(picture: Picture) -> list[Fate]:
         Fate("excluded", ledger.excluded, outside.excluded, "outside the total: failed, rewound or unreadable", "dim"),
     ]
     return [fate for fate in listed if fate.ids or fate.name == "forgotten"]
+
+
+def _stands(picture: Picture) -> str:
+    """Say what stands for the summarised messages, and what it takes."""
+    standing = [part for part in picture.context.parts if part.source in STANDING]
+    tokens = counted(sum(part.tokens for part in standing), "token")
+    if picture.context.memory == "window":
+        return f"in summary s{picture.summary.id}, {tokens}" if picture.summary else "in the summary"
+    told = sum(part.source == "turn_summary" for part in standing)
+    recaps = [part for part in standing if is_recap(part, picture)]
+    names = [f"compaction s{picture.summary.id}"] if picture.summary else []
+    names += [counted(told, "turn summary")] if told else []
+    names += [f"recap s{part.summary_id}" for part in recaps]
+    return f"in {' and '.join(names)}, {tokens}"
 
 
 def ledger_table(picture: Picture, *, full: bool) -> Padding:

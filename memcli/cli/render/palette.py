@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from memcli.memory.context import Source
+from memcli.memory.context import Part, Source
 from memcli.memory.spans import Spans
 
 Detail = Literal["brief", "full", "plain"]
@@ -31,6 +31,8 @@ SWATCHES: tuple[Swatch, ...] = (
     Swatch("system", "blue", "█", "s"),
     Swatch("tools", "bright_blue", "█", "t"),
     Swatch("summary", "yellow", "█", "m"),
+    Swatch("compaction", "yellow", "█", "c"),
+    Swatch("turn summaries", "dark_orange", "█", "u"),
     Swatch("values", "magenta", "█", "v"),
     Swatch("plan", "bright_cyan", "█", "p"),
     Swatch("window", "green", "█", "w"),
@@ -44,8 +46,8 @@ SEGMENT_OF: Mapping[Source, str] = {
     "system": "system",
     "tools": "tools",
     "summary": "summary",
-    "compaction": "summary",
-    "turn_summary": "summary",
+    "compaction": "compaction",
+    "turn_summary": "turn summaries",
     "values": "values",
     "plan": "plan",
     "pin": "plan",
@@ -53,6 +55,8 @@ SEGMENT_OF: Mapping[Source, str] = {
     "new": "new",
     "reserve": "reserve",
 }
+STANDING: tuple[Source, ...] = ("summary", "compaction", "turn_summary", "values")
+"""The sources that stand for messages which are not in the context themselves."""
 STYLE_OF: Mapping[str, str] = {swatch.name: swatch.style for swatch in SWATCHES}
 ROLE_NAMES: Mapping[str, str] = {"human": "user", "ai": "assistant"}
 
@@ -72,6 +76,14 @@ def spans(ids: Spans, *, most: int | None = MOST_SPANS) -> str:
     return ", ".join([*(span(first, last) for first, last in named), *more])
 
 
+def ids_of(parts: Sequence[Part]) -> str:
+    """Write the message ids of parts; a gap between them is a gap here."""
+    ids = Spans.ids(part.first_message_id for part in parts if part.first_message_id is not None)
+    return spans(ids, most=2)
+
+
 def counted(number: int, noun: str) -> str:
     """Write a count with its noun: `1 message`, `1,204 tokens`."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    if number == 1:
+        return f"{number:,} {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("ry") else f"{number:,} {noun}s"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -11,8 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from memcli.cli.cleaning import clean, clean_line
-from memcli.cli.render.palette import ROLE_NAMES, SEGMENT_OF, STYLE_OF, Detail, counted, span
+from memcli.cli.render.palette import ROLE_NAMES, SEGMENT_OF, STANDING, STYLE_OF, Detail, counted, ids_of, span, spans
 from memcli.memory.context import Context, Part
+from memcli.memory.spans import Spans
+from memcli.records import MemoryModel
 
 MOST_ROWS = 8
 """Rows of the window before its middle is counted."""
@@ -22,8 +26,8 @@ EXCERPT = 160
 """Characters of a text that a one-line excerpt takes at most; a terminal may cut it shorter."""
 
 
-_SHOWN_BESIDE = ("summary", "values", "compaction", "turn_summary")
-"""Parts whose text stands in the side by side."""
+GroupName = Literal["", "window", "turn summaries", "pending", "ongoing turn"]
+"""What neighbouring parts are together; "" for a part of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,8 @@ class Row:
     """What it says: one line, or the whole text."""
     is_inner: bool = False
     """Whether the row above already counts its tokens."""
+    clipped: int = 0
+    """Clipped messages a turn's row stands for."""
 
 
 def parts_table(context: Context, *, detail: Detail) -> Table:
@@ -50,7 +56,8 @@ def parts_table(context: Context, *, detail: Detail) -> Table:
     table.add_column("messages", no_wrap=True)
     table.add_column("tokens", Text(f"{context.tokens:,}", "bold"), justify="right", no_wrap=True)
     table.add_column("why it is there", Text(_total_words(context), "dim"), ratio=1)
-    for row in rows(context.parts, detail=detail, max_tokens=context.policy.max_tokens):
+    listed = rows(context.parts, detail=detail, max_tokens=context.policy.max_tokens, memory=context.memory)
+    for row in listed:
         table.add_row(*_cells(row))
     return table
 
@@ -60,19 +67,40 @@ def _total_words(context: Context) -> str:
     return f"{context.prompt_tokens:,} to send; {free:,} of {context.limit_tokens:,} free"
 
 
-def rows(parts: Sequence[Part], *, detail: Detail, max_tokens: int) -> list[Row]:
-    """List the rows: one a part, and beneath the window one a turn, or one a message in full."""
-    listed: list[Row] = []
-    window: list[Part] = []
+def rows(
+    parts: Sequence[Part], *, detail: Detail, max_tokens: int, memory: MemoryModel = "window"
+) -> list[Row]:  # fmt: skip
+    """List the rows: one a part, and beneath a group one a turn or a turn summary, or one a message in full.
+
+    The groups are the window's messages, the turn summaries, the turns without one, and the ongoing turn.
+    """
+    return [
+        row
+        for name, group in _groups(parts, memory)
+        for row in (
+            _grouped(name, group, detail=detail, max_tokens=max_tokens) if name else [_fixed_row(group[0], detail)]
+        )
+    ]
+
+
+def _groups(parts: Sequence[Part], memory: MemoryModel) -> list[tuple[GroupName, list[Part]]]:
+    """Put neighbours that belong together under one name; a part of its own has none."""
+    groups: list[tuple[GroupName, list[Part]]] = []
+    is_ongoing = False
     for part in parts:
-        if part.source == "message" and part.message is not None:
-            window.append(part)
-            continue
-        if window:
-            listed += _window_rows(window, detail=detail, max_tokens=max_tokens)
-            window = []
-        listed.append(_fixed_row(part, detail))
-    return listed + (_window_rows(window, detail=detail, max_tokens=max_tokens) if window else [])
+        is_ongoing = is_ongoing or part.source == "new"
+        name: GroupName = ""
+        if part.source == "turn_summary":
+            name = "turn summaries"
+        elif is_ongoing and part.source != "reserve":
+            name = "ongoing turn"
+        elif part.source == "message" and part.message is not None:
+            name = "window" if memory == "window" else "pending"
+        if name and groups and groups[-1][0] == name:
+            groups[-1][1].append(part)
+        else:
+            groups.append((name, [part]))
+    return groups
 
 
 def turns_of(window: Sequence[Part]) -> list[list[Part]]:
@@ -88,7 +116,7 @@ def turns_of(window: Sequence[Part]) -> list[list[Part]]:
 def _fixed_row(part: Part, detail: Detail) -> Row:
     label = part.source.replace("_", " ")
     excerpt = ""
-    if part.source not in _SHOWN_BESIDE:
+    if part.source not in STANDING:
         excerpt = clean(part.text) if detail == "full" else _excerpt(part.text)
     style = STYLE_OF[SEGMENT_OF[part.source]]
     return Row(label, style, span(part.first_message_id, part.last_message_id), part.tokens, part.why, excerpt)
@@ -99,48 +127,115 @@ def _excerpt(text: str) -> str:
     return line if len(line) <= EXCERPT else f"{line[:EXCERPT]}…"
 
 
-def _window_rows(window: Sequence[Part], *, detail: Detail, max_tokens: int) -> list[Row]:
-    ids = span(window[0].first_message_id, window[-1].last_message_id)
-    why = f"the newest {counted(len(window), 'message')}, word for word, within the budget of {max_tokens:,}"
-    clipped = [part for part in window if part.state == "clipped"]
+def _grouped(name: GroupName, group: Sequence[Part], *, detail: Detail, max_tokens: int) -> list[Row]:
+    """Write a group: what it is in all, and beneath it what it is made of."""
+    tokens = sum(part.tokens for part in group)
+    style = STYLE_OF[SEGMENT_OF[group[0].source]]
+    head = Row(name, style, _ids(group), tokens, _WHY[name](group, max_tokens))
+    if name == "ongoing turn" and len(group) == 1:
+        return [replace(head, label="new", why=group[0].why, excerpt=_excerpt(said_by(group[0])))]
+    if name == "turn summaries":
+        inner = [_summary_row(part) for part in group]
+        return [head, *(inner if detail != "brief" else _shortened(inner, "turn summaries"))]
+    if detail == "full" or name == "ongoing turn":
+        inner = [_message_row(part) for part in group]
+        return [head, *(inner if detail != "brief" else _shortened(inner, "messages"))]
+    inner = [_turn_row(turn) for turn in turns_of(group)]
+    return [head, *(inner if detail == "plain" else _shortened(inner, "turns"))]
+
+
+def _ids(group: Sequence[Part]) -> str:
+    """Write the ids of a group: summaries name spans, messages themselves."""
+    if group[0].source == "turn_summary":
+        return spans(Spans.of((part.first_message_id or 0, part.last_message_id or 0) for part in group), most=2)
+    return ids_of(group)
+
+
+def _window_why(window: Sequence[Part], max_tokens: int) -> str:
+    newest = f"the newest {counted(len(window), 'message')}" if len(window) > 1 else "the newest message"
+    clipped = sum(part.state == "clipped" for part in window)
     if clipped:
-        newest = f"the newest {counted(len(window), 'message')}"
-        why = f"{newest}, {len(clipped)} of them clipped to the budget of {max_tokens:,}"
-    head = Row("window", STYLE_OF["window"], ids, sum(part.tokens for part in window), why)
-    if detail == "full":
-        return [head, *(_message_row(part) for part in window)]
-    turns = turns_of(window)
-    inner = [_turn_row(turn) for turn in turns]
-    return [head, *(inner if detail == "plain" else _shortened(inner, turns))]
+        return f"{newest}, {clipped} of them clipped to the budget of {max_tokens:,}"
+    return f"{newest}, word for word, within the budget of {max_tokens:,}"
+
+
+def _summaries_why(group: Sequence[Part], max_tokens: int) -> str:
+    if len(group) == 1:
+        return f"it stands for its turn, within the budget of {max_tokens:,}"
+    return f"each stands for its turn, oldest first, within the budget of {max_tokens:,}"
+
+
+def _pending_why(group: Sequence[Part], max_tokens: int) -> str:
+    turns = counted(len(turns_of(group)), "completed turn")
+    clipped = sum(part.state == "clipped" for part in group)
+    words = f"{clipped} messages clipped" if clipped else "word for word"
+    return f"{turns} without a summary yet, {words}, as far as the budget of {max_tokens:,} goes"
+
+
+def _ongoing_why(group: Sequence[Part], _max_tokens: int) -> str:
+    recaps = [part for part in group if part.message is None]
+    middle = f", its middle as the recap s{recaps[0].summary_id}" if recaps else ", in full"
+    return f"the user's message and what came of it so far{middle}"
+
+
+_WHY: Mapping[GroupName, Callable[[Sequence[Part], int], str]] = {
+    "window": _window_why, "turn summaries": _summaries_why, "pending": _pending_why, "ongoing turn": _ongoing_why,
+}  # fmt: skip
+
+
+def said_by(part: Part) -> str:
+    """Give what a part's message says, without the line that is put before it in the view."""
+    if part.message is None or part.shown_text is None or part.message.role != "human":
+        return part.text
+    return part.message.text if part.state == "verbatim" else part.text.partition("\n")[2]
+
+
+def _summary_row(part: Part) -> Row:
+    note = "word for word: the model could not" if "word for word" in part.why else ""
+    return Row(
+        f"s{part.summary_id}", "", span(part.first_message_id, part.last_message_id), part.tokens, note,
+        _excerpt(_body(part.text).removeprefix("Request: ")), is_inner=True,
+    )  # fmt: skip
+
+
+def _body(text: str) -> str:
+    """Leave out the metadata line a recall begins with."""
+    return text.partition("\n")[2] if text.startswith("[[") else text
 
 
 def _message_row(part: Part) -> Row:
-    assert part.message is not None
+    if part.message is None:
+        ids = span(part.first_message_id, part.last_message_id)
+        return Row("recap", "", ids, part.tokens, "", _excerpt(_body(part.text)), is_inner=True)
     label = ROLE_NAMES.get(part.message.role, part.message.role)
     calls = ", ".join(f"calls {call.name}" for call in part.message.tool_calls)
-    said = _excerpt(part.text) or calls
+    said = _excerpt(said_by(part)) or calls
     note = part.why if part.state == "clipped" else ""
     return Row(label, "", span(part.first_message_id, None), part.tokens, note, said, is_inner=True)
 
 
 def _turn_row(turn: Sequence[Part]) -> Row:
-    ids = span(turn[0].first_message_id, turn[-1].last_message_id)
     clipped = [f"#{part.first_message_id} {part.why}" for part in turn if part.state == "clipped"]
     tokens = sum(part.tokens for part in turn)
-    return Row("turn", "", ids, tokens, "; ".join(clipped), _excerpt(turn[0].text), is_inner=True)
+    return Row(
+        "turn", "", ids_of(turn), tokens, "; ".join(clipped), _excerpt(said_by(turn[0])), is_inner=True,
+        clipped=len(clipped),
+    )  # fmt: skip
 
 
-def _shortened(inner: list[Row], turns: Sequence[Sequence[Part]]) -> list[Row]:
+def _shortened(inner: list[Row], what: str) -> list[Row]:
+    """Keep the first few and the last, and count what is between."""
     if len(inner) <= MOST_ROWS:
         return inner
     last = MOST_ROWS - FIRST_ROWS - 1
-    middle = turns[FIRST_ROWS:-last]
-    ids = span(middle[0][0].first_message_id, middle[-1][-1].last_message_id)
-    tokens = sum(part.tokens for turn in middle for part in turn)
-    clipped = sum(part.state == "clipped" for turn in middle for part in turn)
+    middle = inner[FIRST_ROWS:-last]
+    named = re.findall(r"#\d+", f"{middle[0].ids} {middle[-1].ids}")
+    ids = f"{named[0]}–{named[-1]}"
+    clipped = sum(row.clipped for row in middle)
     note = f", {clipped} clipped messages among them" if clipped else ""
-    why = f"{counted(len(middle), 'more turn')}{note}; --full shows them"
-    return [*inner[:FIRST_ROWS], Row("…", "", ids, tokens, why, is_inner=True), *inner[-last:]]
+    why = f"{len(middle):,} more {what if len(middle) > 1 else what.removesuffix('s')}{note}; --full shows them"
+    row = Row("…", "", ids, sum(row.tokens for row in middle), why, is_inner=True)
+    return [*inner[:FIRST_ROWS], row, *inner[-last:]]
 
 
 def _cells(row: Row) -> tuple[RenderableType, ...]:

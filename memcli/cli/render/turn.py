@@ -27,7 +27,9 @@ def model_line(name: str, backend: str, why: str) -> Text:
 def call_text(name: str, args: Mapping[str, object]) -> Text:
     """Write a tool call: its name and what it is called with."""
     shown = ", ".join(f"{key}={json.dumps(value, ensure_ascii=False, default=str)}" for key, value in args.items())
-    return Text.assemble(("→ ", "dim"), (clean_line(name), "magenta"), (f"({_cut(clean_line(shown), MOST_ARGUMENTS)})", "dim"))
+    return Text.assemble(
+        ("→ ", "dim"), (clean_line(name), "magenta"), (f"({_cut(clean_line(shown), MOST_ARGUMENTS)})", "dim")
+    )
 
 
 def tool_line(name: str, args: Mapping[str, object], result: str, *, is_error: bool) -> Text:
@@ -53,7 +55,9 @@ def fold_line(result: FoldResult) -> Text:
 
 def cut_line() -> Text:
     """Say that an answer ended because there was no more room for it."""
-    return Text("the answer was cut: it reached the limit of its tokens; a larger limit_tokens leaves more room", "yellow")
+    return Text(
+        "the answer was cut: it reached the limit of its tokens; a larger limit_tokens leaves more room", "yellow"
+    )
 
 
 def error_lines(err: MemcliError) -> Text:

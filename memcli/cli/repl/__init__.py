@@ -5,7 +5,6 @@
     prompt     the input line: history, completion, editor;  keys  what each key does
     toolbar    the line below it
     loading    the model stack, loaded while the user types
-    busy       the terminal and Ctrl-C while a turn runs
     turns      one turn, shown
     commands   the slash commands' registry;  showing, changing  the commands themselves
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memcli.cli.cleaning import clean_line
-from memcli.cli.repl.commands import Leave
 from memcli.cli.repl.desk import Desk
 from memcli.cli.repl.turns import show_turn
 from memcli.cli.talk import checked_name
@@ -131,7 +130,7 @@ def export(desk: Desk, argument: str) -> None:
 
 def leave(_desk: Desk, _argument: str) -> None:
     """Leave."""
-    raise Leave
+    raise EOFError
 
 
 def greet(desk: Desk) -> None:

@@ -10,10 +10,6 @@ from memcli.cli.repl.desk import Desk
 from memcli.errors import UsageError
 
 
-class Leave(Exception):
-    """The user wants to leave the REPL."""
-
-
 @dataclass(frozen=True, slots=True)
 class Command:
     """One slash command."""
@@ -21,7 +17,8 @@ class Command:
     name: str
     help: str
     run: Callable[[Desk, str], None]
-    """Takes what stands behind the name, "" when nothing does. Raises a MemcliError with what went wrong."""
+    """Takes what stands behind the name, "" when nothing does. Raises a MemcliError with what went wrong,
+    and EOFError to leave the REPL, as the prompt does."""
     argument: str = ""
     """How its argument is written in the help; "" when it takes none."""
     aliases: tuple[str, ...] = ()
@@ -55,5 +52,7 @@ class Registry:
         """Run a command. Raises UsageError when it is not there or takes no argument and got one."""
         command = self.find(name)
         if argument and not command.argument:
-            raise UsageError(f"/{command.name} takes nothing behind it, and got {argument!r}", f"type /{command.name} alone")
+            raise UsageError(
+                f"/{command.name} takes nothing behind it, and got {argument!r}", f"type /{command.name} alone"
+            )
         command.run(desk, argument)

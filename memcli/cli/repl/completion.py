@@ -17,7 +17,7 @@ class SlashCompleter(Completer):
         self._helps = helps
         self._arguments = arguments
 
-    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:
+    def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterator[Completion]:  # noqa: ARG002
         """Yield what the text before the cursor may become."""
         text = document.text_before_cursor
         if not text.startswith("/") or text.startswith("//") or "\n" in text:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from memcli.cli.partner import Connected, Partner
 from memcli.cli.repl.loading import Loading
-from memcli.cli.talk import Connected, Partner, Talk
+from memcli.cli.talk import Talk
 from memcli.errors import NotFound
 from memcli.records import Conversation
 

@@ -32,7 +32,7 @@ class Loading:
             self._thread.start()
 
     def wait(self) -> None:
-        """Wait until it is over. Raises what the work raised, and KeyboardInterrupt on Ctrl-C; the work goes on then."""
+        """Wait until it is over. Raises what the work raised, and on Ctrl-C KeyboardInterrupt; the work goes on."""
         self.start()
         self._done.wait()
         self.check()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memcli.cli.repl.busy import busy
-from memcli.cli.repl.commands import Leave, Registry
+from memcli.cli.busy import busy
+from memcli.cli.repl.commands import Registry
 from memcli.cli.repl.desk import Desk
 from memcli.cli.repl.toolbar import Toolbar
 from memcli.cli.repl.turns import show_turn
@@ -30,16 +30,16 @@ class Repl:
         draft = ""
         while True:
             self._desk.loading.check()
-            self._toolbar.changed()
+            self._toolbar.read()
             try:
                 draft = self.take(self._ask(draft))
-            except (EOFError, Leave):
+            except EOFError:
                 return
             except KeyboardInterrupt:
                 draft = ""
 
     def take(self, typed: str) -> str:
-        """Do what was typed and give the draft the next prompt begins with, "" for none. Raises Leave."""
+        """Do what was typed and give the draft the next prompt begins with, "" for none. Raises EOFError to leave."""
         said = read(typed)
         if said is None:
             return ""
@@ -54,6 +54,7 @@ class Repl:
             if err is self._desk.loading.error:
                 raise
             self._show_error(err)
+            return "" if isinstance(said, Slash) else typed
         except KeyboardInterrupt:
             self._desk.say("interrupted", "yellow")
             return "" if isinstance(said, Slash) else typed

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.completion import Completer
@@ -59,7 +59,7 @@ class Prompt:
         self._session.app.after_render += lambda _app: on_drawn()
 
     def ask(self, draft: str = "") -> str:
-        """Ask for a text, beginning with a draft of it. Raises EOFError when the user leaves, and what `fail` was given."""
+        """Ask for a text, beginning with a draft. Raises EOFError when the user leaves, and what `fail` was given."""
         self._toolbar.is_leaving = False
         return self._session.prompt(default=draft)
 
@@ -85,5 +85,5 @@ class Prompt:
         return [("", self._toolbar.text(self._session.app.output.get_size().columns))]
 
 
-def _continuation(width: int, _line: int, _is_soft: bool) -> str:
+def _continuation(width: int, _line: int, _wrapped: int) -> str:
     return " " * width

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
+from memcli.cli.cleaning import clean_line
 from memcli.cli.repl.commands import Command
 from memcli.cli.repl.desk import Desk
 from memcli.errors import UsageError
@@ -34,7 +35,7 @@ def help_table(desk: Desk, commands: Sequence[Command]) -> None:
 
 
 KEYS = (
-    ("Enter", "sends; Alt-Enter or Ctrl-J begins a new line, and so does Enter inside \"\"\"…\"\"\""),
+    ("Enter", 'sends; Alt-Enter or Ctrl-J begins a new line, and so does Enter inside """…"""'),
     ("//text", "sends a text that begins with /"),
     ("Tab", "completes a command"),
     ("Ctrl-R", "searches what was typed before; Ctrl-X Ctrl-E opens the editor"),
@@ -115,11 +116,14 @@ def tokens(desk: Desk, _argument: str) -> None:
     conversation = desk.begun()
     picture = take(desk.talk.store, conversation, desk.talk.policy())
     used, limit = picture.context.prompt_tokens, picture.context.limit_tokens
-    desk.say(f"next call   {used:,} of {limit:,} tokens, about {picture.estimate.tokens:,} by a tokenizer's measure", "")
+    desk.say(
+        f"next call   {used:,} of {limit:,} tokens, about {picture.estimate.tokens:,} by a tokenizer's measure", ""
+    )
     desk.say(f"stored      {conversation.tokens:,} tokens in {conversation.last_message_id:,} messages", "")
     call = picture.reported
     if call is not None:
-        desk.say(f"last call   {call.input_tokens or 0:,} tokens in, {call.output_tokens or 0:,} out, as {call.model} counted", "")
+        counts = f"{call.input_tokens or 0:,} tokens in, {call.output_tokens or 0:,} out"
+        desk.say(f"last call   {counts}, as {clean_line(call.model)} counted", "")
     for warning in picture.warnings:
         desk.say(f"warning: {warning}", "yellow")
 
@@ -130,5 +134,7 @@ def _count(argument: str, default: int) -> int | None:
     if argument == "all":
         return None
     if not argument.isdecimal() or int(argument) == 0:
-        raise UsageError(f"/history {argument!r} is no number of messages", "type /history, /history 50 or /history all")
+        raise UsageError(
+            f"/history {argument!r} is no number of messages", "type /history, /history 50 or /history all"
+        )
     return int(argument)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from importlib import import_module
 
 from memcli import __version__
 from memcli.cli.repl.changing import greet
@@ -27,13 +28,13 @@ def start(talk: Talk) -> int:
     _ = talk.store  # opened here, so that a store that cannot be used is said before the prompt
     commands = registry()
     toolbar = Toolbar(talk)
-    loading = Loading(lambda: _load(talk))
+    loading = Loading(lambda: _load(talk, toolbar))
     desk = Desk(talk, terminal.out, loading)
     completer = SlashCompleter(commands.helps, {"resume": lambda: _names(talk)})
     prompt = Prompt(
         toolbar, open_history(prompt_history_path()), completer, loading.start, has_color=not terminal.no_color
     )
-    loading.on_end = lambda: _after_load(loading, toolbar, prompt)
+    loading.on_end = lambda: _after_load(loading, prompt)
     if not terminal.is_quiet:
         terminal.write(f"memcli {__version__} · /help lists the commands, Ctrl-D leaves\n")
         greet(desk)
@@ -41,14 +42,14 @@ def start(talk: Talk) -> int:
     return 0
 
 
-def _load(talk: Talk) -> None:
+def _load(talk: Talk, toolbar: Toolbar) -> None:
     """Choose the model and bring it into memory, and load what will show its answers."""
     talk.connect().load()
-    import memcli.cli.live
+    toolbar.read()
+    import_module("memcli.cli.live")
 
 
-def _after_load(loading: Loading, toolbar: Toolbar, prompt: Prompt) -> None:
-    toolbar.changed()
+def _after_load(loading: Loading, prompt: Prompt) -> None:
     if loading.error is not None:
         prompt.fail(loading.error)
     else:

@@ -1,6 +1,6 @@
 """The line below the prompt: the model, how full the context is, and when the next fold comes.
 
-It reads the conversation when something changed, not at every key. It refuses to draw itself.
+It reads the conversation when it is told to, not while it is drawn. It refuses to draw itself.
 """
 
 from __future__ import annotations
@@ -28,22 +28,20 @@ class Gauge:
 
 
 class Toolbar:
-    """The line, kept until something changed."""
+    """The line as it was when the conversation was last read."""
 
     def __init__(self, talk: Talk) -> None:
         self._talk = talk
-        self._gauge: Gauge | None = None
+        self._gauge = Gauge(0, 0, 0)
         self.is_leaving = False
         """Whether one more Ctrl-C leaves."""
 
-    def changed(self) -> None:
-        """Read everything anew when the line is next drawn."""
-        self._gauge = None
+    def read(self) -> None:
+        """Read how full the context is now. Raises nothing a user can cause: that becomes the line."""
+        self._gauge = measure(self._talk)
 
     def text(self, width: int) -> str:
         """Write the line, as many columns as there are at most."""
-        if self._gauge is None:
-            self._gauge = measure(self._talk)
         connected = self._talk.connected
         name = clean_line(connected.name) if connected is not None else "loading the model…"
         if connected is not None and connected.is_toy:
@@ -57,14 +55,19 @@ def measure(talk: Talk) -> Gauge:
         policy, conversation = talk.policy(), talk.conversation
         if conversation is None:
             return Gauge(0, policy.limit_tokens, policy.compact_every)
-        from memcli.cli.picture import take
+        from memcli.memory.context import Request
+        from memcli.memory.model import memory_of
 
-        picture = take(talk.store, conversation, policy)
+        tools = conversation.settings.get("tools_tokens")
+        request = Request(tools_tokens=tools if isinstance(tools, int) else 0)
+        memory = memory_of(talk.memory)
+        context = memory.context(talk.store, conversation, policy, request)
+        due = memory.due(talk.store, conversation, policy, request)
     except ContextOverflow:
         return Gauge(0, 0, 0, "the context does not fit its limit")
     except MemcliError as err:
         return Gauge(0, 0, 0, clean_line(err.message))
-    return Gauge(picture.context.prompt_tokens, policy.limit_tokens, picture.turns_to_fold)
+    return Gauge(context.prompt_tokens, policy.limit_tokens, 0 if due.reason else due.turns_left)
 
 
 def line(name: str, gauge: Gauge, width: int, *, is_leaving: bool) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from memcli.cli.repl.busy import busy
+from memcli.cli.busy import busy
+from memcli.cli.partner import Partner
 from memcli.cli.repl.desk import Desk
-from memcli.cli.talk import Partner
 
 if TYPE_CHECKING:
     from memcli.agent.agent import TurnResult

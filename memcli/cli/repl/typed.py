@@ -24,7 +24,7 @@ class Say:
 
 
 def read(typed: str) -> Slash | Say | None:
-    """Tell what was typed. None is nothing. `//` sends a text that begins with one slash; `\"\"\"` around a text goes."""
+    """Tell what was typed; None is nothing. `//` says a text that begins with one slash; three quotes around one go."""
     text = typed.encode("utf-8", "replace").decode("utf-8").strip()
     if text.startswith("//"):
         return Say(text[1:])

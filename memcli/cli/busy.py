@@ -63,14 +63,15 @@ def _quiet_terminal() -> Iterator[None]:
     mode[0] &= ~termios.ICRNL
     mode[3] &= ~(termios.ECHO | termios.ICANON)
     termios.tcsetattr(file, termios.TCSANOW, mode)
-    _tell(_BRACKETED_PASTE)
+    _tell(_PASTE_IN_BRACKETS)
     try:
         yield
     finally:
+        _tell(_PASTE_AS_TYPED)
         termios.tcsetattr(file, termios.TCSANOW, before)
 
 
-_BRACKETED_PASTE = "\x1b[?2004h"
+_PASTE_IN_BRACKETS, _PASTE_AS_TYPED = "\x1b[?2004h", "\x1b[?2004l"
 
 
 def _tell(sequence: str) -> None:

@@ -1,0 +1,29 @@
+"""The exact messages of a call as text: who speaks, the content whole, and what tools are called with."""
+
+from __future__ import annotations
+
+import json
+
+from rich.text import Text
+
+from memcli.cli.cleaning import clean, clean_line
+from memcli.memory.wire import WireMessage
+
+_ROLE_STYLES = {"system": "bold blue", "user": "bold cyan", "assistant": "bold green", "tool": "bold magenta"}
+
+
+def raw_text(message: WireMessage) -> Text:
+    """Write one message: a line that says whose it is, then its content as it is."""
+    shown = Text(f"── {message.role}", _ROLE_STYLES[message.role])
+    facts = [f"#{message.message_id}"] if message.message_id is not None else []
+    facts += [f"answers {message.tool_call_id}"] if message.tool_call_id else []
+    facts += [f"name {message.name}"] if message.name else []
+    facts += ["an error"] if message.is_error else []
+    shown.append(f"{'  ' if facts else ''}{clean_line('  '.join(facts))}\n", "dim")
+    if message.content:
+        shown.append(f"{clean(message.content)}\n")
+    for call in message.tool_calls:
+        args = json.dumps(dict(call.args), ensure_ascii=False, default=str)
+        shown.append_text(Text.assemble(("→ ", "dim"), (clean_line(call.name), "magenta"), clean_line(f"({args})")))
+        shown.append(f"  {clean_line(call.id)}\n", "dim")
+    return shown
