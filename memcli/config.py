@@ -35,7 +35,7 @@ class Settings:
     """Every setting, by the one name it has as a flag, in a file and as `MEMCLI_*`."""
 
     db: str = cast(str, _setting("", "the store's file; empty means the user data directory"))
-    model: str = cast(str, _setting("", "an Ollama model, `embedded`, `embedded:PATH` or `provider:model`; empty chooses"))
+    model: str = cast(str, _setting("", "an Ollama model, `embedded[:PATH]` or `provider:model`; empty chooses"))
     memory: str = cast(str, _setting("window", "the memory model of new conversations", ("window", "turns")))
     max_tokens: int = cast(int, _setting(MAX_HISTORY_TOKENS, "the window's budget in tokens", least=1))
     compact_every: int = cast(int, _setting(COMPACTION_INTERVAL, "human messages between compactions", least=1))
@@ -43,13 +43,13 @@ class Settings:
     summarizer: str = cast(str, _setting("", "who summarises; empty chooses by model", ("", "model", "extractive")))
     summary_tokens: int = cast(int, _setting(500, "the most a summary's text may take, in tokens", least=50))
     values_tokens: int = cast(int, _setting(200, "the most its carried exact values may take, in tokens", least=0))
-    max_summaries: int = cast(int, _setting(TURN_SUMMARY_WINDOW, "turn summaries kept in the context (memory `turns`)", least=1))
+    max_summaries: int = cast(int, _setting(TURN_SUMMARY_WINDOW, "turn summaries kept (memory `turns`)", least=1))
     on_full: str = cast(str, _setting("fold", "what happens to the oldest turn summaries", ("fold", "clear")))
-    limit_tokens: int = cast(int, _setting(0, "the context limit; 0 means the smaller of 8,192 and the model's own", least=0))
+    limit_tokens: int = cast(int, _setting(0, "the context limit; 0: the smaller of 8,192 and the model's", least=0))
     output_reserve: int = cast(int, _setting(1024, "tokens of the limit kept for the answer", least=1))
     window_step: int = cast(int, _setting(0, "tokens by which the window's start moves; 0 slides every turn", least=0))
     max_rounds: int = cast(int, _setting(8, "the most model calls in one turn", least=1))
-    timeout_s: float = cast(float, _setting(120.0, "seconds without a token before a model call is given up", least=0.1))
+    timeout_s: float = cast(float, _setting(120.0, "seconds without a token until a call is given up", least=0.1))
     busy_timeout_s: float = cast(float, _setting(30.0, "seconds to wait for a locked store", least=0.0))
     threads: int = cast(int, _setting(0, "threads of the embedded model; 0 means physical cores minus one", least=0))
     delegate: bool = cast(bool, _setting(False, "offer the agent a tool that gives tasks to sub-agents"))
@@ -71,7 +71,9 @@ class Resolved:
         return self.sources[name]
 
 
-def resolve(flags: Mapping[str, object], environ: Mapping[str, str] = os.environ, start: Path | None = None) -> Resolved:
+def resolve(
+    flags: Mapping[str, object], environ: Mapping[str, str] = os.environ, start: Path | None = None
+) -> Resolved:
     """Combine every source of settings.
 
     A flag that is None was not given. `start` is where the search for `.memcli.toml` begins; None means the working
@@ -103,7 +105,8 @@ def parse(name: str, raw: object, where: str) -> object:
         raise UsageError(f"{name} = {raw!r} is not {_NOUNS[kind]}", f"set in {where}; {setting.metadata['help']}")
     choices = setting.metadata["choices"]
     if choices and value not in choices:
-        raise UsageError(f"{name} = {raw!r} is not known", f"set in {where}; use {' or '.join(c for c in choices if c)}")
+        known = " or ".join(choice for choice in choices if choice)
+        raise UsageError(f"{name} = {raw!r} is not known", f"set in {where}; use {known}")
     least = setting.metadata["least"]
     if least is not None and cast(float, value) < least:
         raise UsageError(f"{name} = {raw} is too small", f"set in {where}; the least is {least:g}")

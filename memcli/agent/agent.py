@@ -58,6 +58,8 @@ class Model:
     can_call_tools: bool
     must_say_done: bool = False
     """Its streams end with a last word of their own; one that does not was cut."""
+    most_output_tokens: int | None = None
+    """A cap on an answer beside the context's limit; a toy would ramble on until it is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +249,7 @@ class Agent:
         return answer
 
     def _prepare(self, turn: Turn, emit: Emit) -> None:
-        """Let the memory see to a turn that outgrows its bounds; without its help the context clips what is too long."""
+        """Let the memory see to a turn that outgrows its bounds; without it the context clips what is too long."""
         conversation = self.conversation
         memory = memory_of(conversation.memory)
         with suppress(ModelUnreachable):
@@ -257,6 +259,7 @@ class Agent:
 
     def _with_tools(self, tools: Sequence[BaseTool], context: Context) -> Streams:
         room = max(context.policy.output_reserve, context.limit_tokens - context.prompt_tokens)
+        room = min(room, self._model.most_output_tokens or room)
         chat = with_output_limit(self._model.chat, room)
         return cast(Streams, chat.bind_tools(list(tools)) if tools else chat)
 

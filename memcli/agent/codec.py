@@ -166,7 +166,7 @@ def _fields(message: BaseMessage) -> Mapping[str, object]:
 
 
 def _as_stored(message: BaseMessage, fields: Mapping[str, object]) -> BaseMessage:
-    """Undo what a class's validators derive anew: a chunk's calls from its call chunks, calls from `additional_kwargs`."""
+    """Undo what a class's validators derive anew: a chunk's calls from call chunks, or from `additional_kwargs`."""
     for name, default in _defaults(type(message)).items():
         wanted = fields[name] if name in fields else copy(default)
         if wanted is not _REQUIRED and getattr(message, name) != wanted:

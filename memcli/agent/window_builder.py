@@ -115,7 +115,8 @@ def _foreign_view(messages: Sequence[BaseMessage]) -> _View:
 def _as_row(message: BaseMessage, id: int) -> StoredMessage:
     new = replace(encode(message), uid=str(id))
     return StoredMessage(
-        id, "", None, str(id), new.kind, new.role, new.text, new.payload, new.tokens, datetime.fromtimestamp(0, UTC), "whole"
+        id, "", None, str(id), new.kind, new.role, new.text, new.payload, new.tokens,
+        datetime.fromtimestamp(0, UTC), "whole",
     )  # fmt: skip
 
 

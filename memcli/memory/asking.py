@@ -1,4 +1,4 @@
-"""Asking for a summary until one is accepted: every attempt is recorded as a call, and failures in a row open a breaker.
+"""Asking for a summary until one is accepted: every attempt is recorded, and failures in a row open a breaker.
 
 It refuses to know what is summarised and where the answer goes; `fold` and `rolling` do.
 """

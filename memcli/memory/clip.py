@@ -1,4 +1,4 @@
-"""Shortening messages in the view: the store keeps the whole, the view shows head, tail and a marker naming the message.
+"""Shortening messages in the view: the store keeps the whole, the view shows head, tail and a marker with its id.
 
 It refuses to know which messages are in a window; `window` and `turns` ask it to make some fit.
 """

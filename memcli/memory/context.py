@@ -90,7 +90,7 @@ class Part:
     """What it makes of its messages in the ledger; None for a part that holds none."""
     message: StoredMessage | None = None
     shown_text: str | None = None
-    """What replaces the message's content in the view, clipped or with a metadata line; the store keeps the original."""
+    """What replaces the message's content in the view: clipped, or with a metadata line."""
     summary_id: int | None = None
 
     def reference(self) -> PartRef:

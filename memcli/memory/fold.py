@@ -2,8 +2,8 @@
 
     snapshot (head, span) → call the summarizer, no transaction open → validate → head unchanged? commit : discard
 
-A long backlog is folded in bounded chunks, oldest first, each committed, so that the request always fits the summarizer's
-window and progress survives a failure. Only what the summarizer was shown is covered. It refuses to know when to fold
+A long backlog is folded in bounded chunks, oldest first, each committed: a request always fits the summarizer's window
+and progress survives a failure. Only what the summarizer was shown is covered. It refuses to know when to fold
 (`running`, `rolling`) and which model writes.
 """
 
@@ -106,9 +106,9 @@ class Progress:
 def fold(task: Task) -> FoldResult:
     """Fold everything that is not covered yet, chunk by chunk.
 
-    The result's status: `compacted`; `nothing` (said why in `error`); `rejected` when no acceptable summary came back and
-    `failed` when the model did not answer, with whatever chunks were committed before. Raises ModelUnreachable when the
-    model cannot be reached at all, and Interrupted or StoreLocked as they come; the store is consistent in every case.
+    The result's status: `compacted`; `nothing` (said why in `error`); `rejected` when no acceptable summary came back,
+    and `failed` when the model did not answer, with whatever chunks were committed before. Raises ModelUnreachable when
+    the model cannot be reached at all, and Interrupted or StoreLocked as they come; the store is consistent in every case.
     """
     progress = Progress()
     while True:
@@ -133,9 +133,9 @@ def fold(task: Task) -> FoldResult:
 def next_chunk(task: Task, head: Summary | None) -> list[StoredMessage]:
     """Take the oldest uncovered messages that fit one request; [] when all are covered.
 
-    A unit (calls and their results) is not cut unless it alone is larger than a chunk. At least one message is taken; one
-    that is larger than a chunk is shown to the summarizer clipped. A leading system message that stands in every context
-    is not in it: it is never forgotten, and a summary must not spend itself on it.
+    A unit (calls and their results) is not cut unless it alone is larger than a chunk. At least one message is taken;
+    one that is larger is shown to the summarizer clipped. A leading system message that stands in every context is left
+    out: it is never forgotten, and a summary must not spend itself on it.
     """
     budget = chunk_budget(task.policy, task.summarizer, head)
     after = head.last_message_id if head else int(leads_with_system(task.store, task.conversation_id))

@@ -28,7 +28,7 @@ def without_reasoning(text: str) -> str:
 
 
 def answer_text(text: str) -> str:
-    """Take the reasoning off an answer that begins with it. A tag further on is what the answer speaks of, and stays."""
+    """Take the reasoning off an answer that begins with it. A tag further on is what it speaks of, and stays."""
     first = _OPEN_OR_CLOSE.search(text)
     if first is None or (not first.group(1) and text[: first.start()].strip()):
         return text

@@ -29,8 +29,8 @@ def due(store: Store, conversation: Conversation, policy: Policy, request: Reque
     lack = lacking(store, conversation, recalls)
     reason = None
     if lack:
-        lone = len(lack) == 1
-        reason = f"{len(lack)} completed {'turn has' if lone else 'turns have'} no summary of {'its' if lone else 'their'} own"
+        turns = "turn has no summary of its own" if len(lack) == 1 else "turns have no summary of their own"
+        reason = f"{len(lack)} completed {turns}"
     elif compaction.is_over(
         recalls, policy.max_summaries, summaries_room(store, conversation, policy, request, recalls)
     ):

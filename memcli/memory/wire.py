@@ -1,4 +1,4 @@
-"""What a provider accepts, made from a Context: one pure function. Storage is untouched, so a poisoned conversation heals.
+"""What a provider accepts, made from a Context by one pure function. Storage stays: a poisoned conversation heals.
 
 - one leading system message: prompt, summary, values and plan joined; later system messages are folded into it
 - every call is followed by its results in call order, matched by id, wherever they were stored; a result that is truly

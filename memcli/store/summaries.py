@@ -101,7 +101,7 @@ class Summaries:
         return [rows.summary(row) for row in self._engine.rows(sql, values)]
 
     def newest_of(self, conversation_id: str, kind: SummaryKind, first_message_id: int) -> Summary | None:
-        """Find the newest summary of a kind whose span begins at this message and that was not discarded; None without."""
+        """Find the newest summary of a kind that begins at this message and was not discarded; None without."""
         sql = _SELECT + (
             " where s.conversation_id = ? and s.kind = ? and s.first_message_id = ? and s.state = 'made'"
             " order by s.id desc limit 1"

@@ -40,7 +40,9 @@ class Screen:
         wanted = shown.encode()
         while wanted not in self._unread:
             assert select.select([self._side], [], [], DEADLINE_S)[0], f"{shown!r} is not in {self._unread!r}"
-            self._unread += self._read()
+            read = self._read()
+            assert read, f"it ended before {shown!r} was shown: {self._unread!r}"
+            self._unread += read
         before, _, self._unread = self._unread.partition(wanted)
         return before.decode() + shown
 
