@@ -7,6 +7,7 @@ Nothing heavy is imported until a file is there to read: inspection commands sta
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
@@ -122,7 +123,7 @@ def describe() -> list[tuple[str, object, str]]:
 
 def user_config_path() -> Path:
     """Locate the user's `config.toml`; the file need not exist."""
-    return _user_directory("MEMCLI_CONFIG_DIR", "user_config_path") / "config.toml"
+    return _user_directory("config") / "config.toml"
 
 
 def project_config_path(start: Path | None = None) -> Path | None:
@@ -143,12 +144,12 @@ def store_path(settings: Settings) -> Path:
     """Locate the store: the setting `db`, or `memcli.db` in the user data directory."""
     if settings.db:
         return Path(settings.db).expanduser()
-    return _user_directory("MEMCLI_DATA_DIR", "user_data_path") / "memcli.db"
+    return _user_directory("data") / "memcli.db"
 
 
 def prompt_history_path() -> Path:
     """Locate the file that keeps what was typed at the prompt."""
-    return _user_directory("MEMCLI_STATE_DIR", "user_state_path") / "prompt_history"
+    return _user_directory("state") / "prompt_history"
 
 
 def private_directory(path: Path) -> None:
@@ -209,10 +210,22 @@ def _read_toml(path: Path) -> Mapping[str, object]:
         raise UsageError(f"{path} cannot be read: {err}", "mend the file, or move it away") from err
 
 
-def _user_directory(variable: str, kind: str) -> Path:
-    override = os.environ.get(variable)
+_XDG_DEFAULTS = {"config": ".config", "data": ".local/share", "state": ".local/state"}
+"""Source: the XDG Base Directory Specification, 0.8."""
+
+
+def _user_directory(kind: Literal["config", "data", "state"]) -> Path:
+    """Locate one of the user's directories: where MEMCLI_*_DIR says, else where the platform has it.
+
+    On Linux that is two lines of the XDG specification; platformdirs, which knows the others, takes longer to import
+    than a store takes to open.
+    """
+    override = os.environ.get(f"MEMCLI_{kind.upper()}_DIR")
     if override:
         return Path(override)
+    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
+        named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
+        return (Path(named) if os.path.isabs(named) else Path.home() / _XDG_DEFAULTS[kind]) / "memcli"
     import platformdirs
 
-    return cast(Path, getattr(platformdirs, kind)("memcli", appauthor=False))
+    return cast(Path, getattr(platformdirs, f"user_{kind}_path")("memcli", appauthor=False))

@@ -1,4 +1,4 @@
-"""Random histories for property tests, and the few lines that put messages into a store. It knows the agent's codec only."""
+"""Random histories for property tests, and the few lines that put messages into a store."""
 
 from __future__ import annotations
 

@@ -9,13 +9,19 @@ from pathlib import Path
 import pytest
 
 from memcli.store import Store
-from tests.cli.stories import a_talk
+from tests.cli.stories import a_summary, a_talk
 
 HEAVY = (
     "asyncio", "httpx", "langchain_core", "langchain_ollama", "numpy", "ollama", "prompt_toolkit", "pydantic",
     "sqlite_utils", "xllamacpp",
 )  # fmt: skip
 """What no inspection command may load."""
+UNREAD = (
+    "hashlib", "memcli.memory.extract", "memcli.memory.facts", "memcli.memory.fold", "memcli.memory.text",
+    "memcli.memory.values", "secrets", "statistics",
+    *(("platformdirs",) if sys.platform == "linux" else ()),
+)  # fmt: skip
+"""What reading a conversation has no use for: each takes longer to import than the store takes to open."""
 PROBE = """
 import sys
 from memcli.cli.main import main
@@ -56,6 +62,19 @@ def db(tmp_path: Path) -> str:
 )
 def test_inspecting_never_loads_the_model_stack(db: str, command: list[str]) -> None:
     assert loaded(HEAVY, *command, "--db", db) == "0\n"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["history"], ["history", "work"], ["summaries"], ["context"], ["context", "--json"], ["context", "--raw"]],
+    ids=" ".join,
+)
+def test_reading_loads_nothing_that_only_folding_needs(db: str, command: list[str]) -> None:
+    with Store(Path(db)) as store:
+        talk = store.conversations.find("work")
+        store.summaries.commit(talk.id, a_summary(1, 4), expected_head=None)
+
+    assert loaded(UNREAD, *command, "--db", db) == "0\n"
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,16 @@ def interruptible(clock: Callable[[], float] = time.monotonic) -> Iterator[None]
 
 
 @contextmanager
+def ignoring_ctrl_c() -> Iterator[None]:
+    """Let Ctrl-C do nothing, but where `interruptible` or a prompt takes it: between two of them it comes too late."""
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
 def _quiet_terminal() -> Iterator[None]:
     """Stop the terminal from echoing keys into the answer, and let a paste arrive in one piece at the next prompt."""
     try:

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 import typer
 
 from memcli.cli import options
+from memcli.cli.cleaning import clean_line
+from memcli.cli.memories import asked_memory
 from memcli.cli.partner import Wanted
 from memcli.cli.session import Session, writing
 from memcli.cli.talk import Talk, checked_name
@@ -94,10 +96,19 @@ def _talk(session: Session, wanted: Wanted, reference: str | None) -> Talk:
     if wanted.name is not None:
         checked_name(session.store, wanted.name)
     talk = Talk(session, wanted, session.conversation(reference).id if reference is not None else None)
-    _ = talk.memory  # a memory model that is not there is refused before anything is stored
     if talk.conversation_id is not None:
         if wanted.name is not None:
             session.store.conversations.rename(talk.conversation_id, wanted.name)
         if wanted.system is not None:
             session.store.conversations.set_system_prompt(talk.conversation_id, wanted.system or None)
+        _keep_under(session, talk)
     return talk
+
+
+def _keep_under(session: Session, talk: Talk) -> None:
+    """Put the conversation under the memory model that --memory names, and say so with the way back."""
+    asked, conversation = asked_memory(session.resolved), talk.conversation
+    if asked is None or conversation is None or not (said := talk.keep_under(asked)):
+        return
+    name = clean_line(conversation.name or "") or conversation.id[:8]
+    session.terminal.note(f"{name} is {said}; `memcli chat -c {name} --memory {conversation.memory}` goes back")

@@ -21,6 +21,7 @@ _SEQUENCE = (
 _DIRECTION = "[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
 _CONTROL = "[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]"
 _SUSPECT = re.compile(f"{_DIRECTION}|{_CONTROL}")
+"""Every text is tested by this one; the others are compiled when a text first needs them."""
 
 
 def clean(text: str) -> str:

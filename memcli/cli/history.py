@@ -15,14 +15,18 @@ from typing import Annotated, cast
 import typer
 
 from memcli.cli import output
+from memcli.cli.cleaning import clean_line
 from memcli.cli.options import ConversationOrNone, Db, Json, JsonLines, Limit, NoColor, Quiet, Search, Since
 from memcli.cli.session import Session, reading, writing
 from memcli.errors import UsageError
 from memcli.records import Conversation, Hit, Role, StoredMessage
+from memcli.store import Store
 from memcli.store.search import split_terms
 
 LISTED_IN_TERMINAL = 20
 """Conversations a terminal shows when nobody says how many; a pipe and JSON get them all."""
+TITLE_CHARACTERS = 80
+"""Characters of a first message that stand for a name."""
 MOST_HITS = 20
 """Search hits shown when nobody says how many."""
 _EVERY = 2**31
@@ -34,6 +38,9 @@ def history(
     role: Annotated[Role | None, typer.Option("--role", help="Only messages of this role.")] = None,
     since: Since = None,
     limit: Limit = None,
+    children: Annotated[
+        bool, typer.Option("--children", help="Forks and sub-agents' conversations under the one they come from.")
+    ] = False,
     rename: Annotated[
         str | None, typer.Option("--rename", metavar="NAME", help="Give it a name; '' takes it away.")
     ] = None,
@@ -52,6 +59,9 @@ def history(
         shape = Shape(as_json=as_json, as_lines=as_lines)
         if rename is not None:
             _rename(session, shape, conversation, rename)
+        elif children:
+            _check_family(search, role)
+            _family(session, shape, conversation, since, limit)
         elif search is not None:
             _search(session, shape, conversation, search, Filter(role, since, limit))
         elif conversation is None:
@@ -99,6 +109,19 @@ def conversation_row(conversation: Conversation) -> Mapping[str, object]:
     }
 
 
+def listed_row(store: Store, conversation: Conversation) -> Mapping[str, object]:
+    """Describe a conversation in a list, with what it is called by."""
+    return {**conversation_row(conversation), "title": title_of(store, conversation)}
+
+
+def title_of(store: Store, conversation: Conversation) -> str | None:
+    """Give its name, else the beginning of the user's first message on one line; None when there is neither."""
+    if conversation.name:
+        return conversation.name
+    words = clean_line(store.messages.opening(conversation.id, characters=2 * TITLE_CHARACTERS))
+    return (words if len(words) <= TITLE_CHARACTERS else f"{words[: TITLE_CHARACTERS - 1]}…") or None
+
+
 def message_row(message: StoredMessage) -> Mapping[str, object]:
     """Describe a message as cli.md promises."""
     return {
@@ -123,19 +146,52 @@ def _list(session: Session, shape: Shape, role: Role | None, since: datetime | N
     most = LISTED_IN_TERMINAL if limit is None and is_text and not terminal.is_piped else limit
     found = [] if session.is_fresh else session.store.conversations.list(limit=most and most + 1, since=since)
     shown = found[:most]
+    rows = (listed_row(session.store, item) for item in shown)
     if shape.as_lines:
-        output.stream_lines(terminal.write, map(conversation_row, shown))
+        output.stream_lines(terminal.write, rows)
     elif shape.as_json:
-        output.stream_document(terminal.write, {}, "conversations", map(conversation_row, shown))
+        output.stream_document(terminal.write, {}, "conversations", rows)
     elif not found:
         terminal.note("no conversations since then" if since else "no conversations yet: start one with `memcli chat`")
     else:
         from memcli.cli.render.history import conversations_table
 
         with terminal.paged():
-            terminal.show(conversations_table(shown, datetime.now(UTC)))
+            titles = {item.id: title_of(session.store, item) for item in shown}
+            terminal.show(conversations_table(shown, datetime.now(UTC), titles))
         if len(found) > len(shown):
             terminal.note(f"the newest {len(shown)}; -n 0 lists them all")
+
+
+def _check_family(search: str | None, role: Role | None) -> None:
+    if search is not None or role is not None:
+        raise UsageError("--children lists conversations, not messages", "leave --search and --role out")
+
+
+def _family(
+    session: Session, shape: Shape, reference: str | None, since: datetime | None, limit: int | None
+) -> None:  # fmt: skip
+    """List conversations as families: with a reference the one below it, else all of them."""
+    from memcli.cli.families import descendants, families
+
+    if reference is not None:
+        members = descendants(session.store, session.conversation(reference))
+    else:
+        members = families([] if session.is_fresh else session.store.conversations.list(limit=limit, since=since))
+    terminal = session.terminal
+    rows = (listed_row(session.store, member.conversation) for member in members)
+    if shape.as_lines:
+        output.stream_lines(terminal.write, rows)
+    elif shape.as_json:
+        output.stream_document(terminal.write, {}, "conversations", rows)
+    elif not members:
+        terminal.note("no conversations yet: start one with `memcli chat`")
+    else:
+        from memcli.cli.render.history import families_table
+
+        with terminal.paged():
+            titles = {member.conversation.id: title_of(session.store, member.conversation) for member in members}
+            terminal.show(families_table(members, datetime.now(UTC), titles))
 
 
 def _show(session: Session, shape: Shape, conversation: Conversation, wanted: Filter) -> None:

@@ -27,6 +27,28 @@ def asked_memory(resolved: Resolved) -> MemoryModel | None:
     return cast("MemoryModel", resolved.settings.memory) if resolved.came_from("memory") == "flag" else None
 
 
+def other_memory(memory: str) -> MemoryModel:
+    """Name the other memory model."""
+    return "turns" if memory == "window" else "window"
+
+
+def keep_under(store: Store, conversation: Conversation, memory: MemoryModel) -> str:
+    """Keep a conversation under another memory model and say what that changes; "" when it is under it already.
+
+    Nothing that is stored is lost: the summaries of both models stay, and those of the one in use count.
+    """
+    if conversation.memory == memory:
+        return ""
+    store.conversations.set_memory(conversation.id, memory)
+    return f"kept under memory {memory} from now on, no longer under {conversation.memory}: {_MEANS[memory]}"
+
+
+_MEANS = {
+    "window": "the newest messages stay word for word, and a running summary stands for the rest",
+    "turns": "each completed turn becomes a summary, made when the next turn ends",
+}
+
+
 def context_under(
     memory: MemoryModel, store: Store, conversation: Conversation, policy: Policy, request: Request
 ) -> Context:

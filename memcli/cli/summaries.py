@@ -7,16 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TypeVar
+from typing import Annotated, TypeVar
+
+import typer
 
 from memcli.cli import output
 from memcli.cli.history import conversation_row
 from memcli.cli.options import ConversationName, Db, Json, JsonLines, Limit, NoColor, Quiet, Since
 from memcli.cli.session import Session, reading
 from memcli.cli.terminal import Terminal
-from memcli.records import Call, Conversation, Summary
+from memcli.memory.lineage import Descent, lineage
+from memcli.records import Call, Conversation
 
 Row = TypeVar("Row")
+Full = Annotated[bool, typer.Option("--full", help="Also the whole text of what was superseded.")]
 _SHOWN_STATUSES = ("failed", "rejected", "interrupted")
 
 
@@ -24,6 +28,7 @@ def summaries(
     conversation: ConversationName = "last",
     since: Since = None,
     limit: Limit = None,
+    full: Full = False,
     as_json: Json = False,
     as_lines: JsonLines = False,
     db: Db = None,
@@ -32,28 +37,31 @@ def summaries(
 ) -> None:
     """Show every summary ever made: what it covers and what it cost.
 
-    They come in the order they were made, with the attempts that failed between them. With -n the newest are shown.
+    Each stands behind what it was made of: ● ends a line of summaries that took one another's place, ├ marks what was
+    folded into it. Attempts that failed come last. With -n the newest are shown.
     """
     with reading(db=db, quiet=quiet, no_color=no_color) as session:
         found = session.conversation(conversation)
         every = session.store.summaries.list(found.id)
-        made = _newest([item for item in every if since is None or item.created_at >= since], limit)
+        family = lineage(every, session.store.turns.spans(found.id)) if every else []
+        made = _wanted(family, since, limit)
         failed = _newest(_failed(session, found, since), limit)
         if as_lines:
-            output.stream_lines(session.terminal.write, [summary_row(item) for item in made])
+            output.stream_lines(session.terminal.write, [summary_row(item) for item in _as_made(made)])
         elif as_json:
             body = {
                 "conversation": conversation_row(found),
-                "summaries": [summary_row(item) for item in made],
+                "summaries": [summary_row(item) for item in _as_made(made)],
                 "attempts": [attempt_row(call) for call in failed],
             }
             session.terminal.write(output.document(body))
         else:
-            _print(session.terminal, {item.id: item for item in every}, made, failed)
+            _print(session.terminal, found, made, failed, full=full)
 
 
-def summary_row(summary: Summary) -> Mapping[str, object]:
-    """Describe a summary as cli.md promises."""
+def summary_row(descent: Descent) -> Mapping[str, object]:
+    """Describe a summary as cli.md promises, with its place among the others."""
+    summary = descent.summary
     return {
         "id": summary.id,
         "kind": summary.kind,
@@ -70,7 +78,12 @@ def summary_row(summary: Summary) -> Mapping[str, object]:
         "input_tokens": summary.input_tokens,
         "output_tokens": summary.output_tokens,
         "fallback": summary.fallback,
-        "in_force": summary.in_force,
+        "in_force": descent.fate == "in force",
+        "fate": descent.fate,
+        "superseded_by": descent.into,
+        "folds": list(descent.folds),
+        "turns": list(descent.turns) if descent.turns else None,
+        "cleared": descent.is_cleared,
         "created_at": summary.created_at,
     }
 
@@ -88,11 +101,15 @@ def attempt_row(call: Call) -> Mapping[str, object]:
     }
 
 
-def folded_span(summary: Summary, by_id: Mapping[int, Summary]) -> tuple[int, int]:
-    """Find the span a summary was made from: what it covers, without what its parent stood for already."""
-    parent = by_id.get(summary.parent_id) if summary.parent_id is not None else None
-    first = parent.last_message_id + 1 if parent else summary.first_message_id
-    return min(first, summary.last_message_id), summary.last_message_id
+def _wanted(family: Sequence[Descent], since: datetime | None, limit: int | None) -> list[Descent]:
+    """Keep the newest of those made since then, where they stand."""
+    made = sorted(item.summary.id for item in family if since is None or item.summary.created_at >= since)
+    ids = set(_newest(made, limit))
+    return [item for item in family if item.summary.id in ids]
+
+
+def _as_made(family: Sequence[Descent]) -> list[Descent]:
+    return sorted(family, key=lambda item: item.summary.id)
 
 
 def _failed(session: Session, conversation: Conversation, since: datetime | None) -> list[Call]:
@@ -105,14 +122,17 @@ def _newest(rows: Sequence[Row], limit: int | None) -> list[Row]:
     return list(rows if limit is None else rows[-limit:])
 
 
-def _print(terminal: Terminal, by_id: Mapping[int, Summary], made: Sequence[Summary], failed: Sequence[Call]) -> None:
-    from memcli.cli.render.summaries import attempt_text, summary_text
-
+def _print(
+    terminal: Terminal, conversation: Conversation, made: Sequence[Descent], failed: Sequence[Call], *, full: bool
+) -> None:  # fmt: skip
     if not made and not failed:
         terminal.note("no summaries")
         return
-    entries = [(item.created_at, summary_text(item, folded_span(item, by_id))) for item in made]
-    entries += [(call.started_at, attempt_text(call)) for call in failed]
+    from memcli.cli.render.lineage import lineage_view
+    from memcli.cli.render.summaries import attempt_text
+
     with terminal.paged():
-        for _, entry in sorted(entries, key=lambda pair: pair[0]):
-            terminal.show(entry)
+        if made:
+            terminal.show(lineage_view(made, conversation.memory, full=full, is_plain=terminal.is_piped))
+        for call in failed:
+            terminal.show(attempt_text(call))

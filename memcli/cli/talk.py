@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import cast
 
-from memcli.cli.memories import memory_of
+from memcli.cli.memories import keep_under
 from memcli.cli.partner import Connected, Partner, Wanted
 from memcli.cli.policy import settings_for
 from memcli.cli.session import Session
@@ -44,6 +45,8 @@ class Talk:
     connector: Connect = connect
     model: str | None = None
     """The model asked for since the start; None leaves it to the settings."""
+    memory_for_new: MemoryModel | None = None
+    """The memory model asked for since the start for a conversation still to begin; None leaves it to the settings."""
     connected: Connected | None = None
     _partner: Partner | None = None
 
@@ -64,11 +67,7 @@ class Talk:
         The limit that a chat with another model recorded says nothing about this one.
         """
         conversation = self.conversation
-        if conversation is None:
-            found = self.session.settings
-        else:
-            memory_of(self.session.resolved, conversation)
-            found = settings_for(self.session.resolved, conversation)
+        found = self.session.settings if conversation is None else settings_for(self.session.resolved, conversation)
         if self.model is not None:
             found = replace(found, model=self.model)
         is_default = self.session.resolved.came_from("limit_tokens") == "default"
@@ -79,13 +78,21 @@ class Talk:
 
     @property
     def memory(self) -> MemoryModel:
-        """Name the memory model. Raises UsageError for one this version does not have yet."""
+        """Name the memory model the conversation is kept under, or will be."""
         conversation = self.conversation
         if conversation is not None:
-            return memory_of(self.session.resolved, conversation)
-        if self.session.settings.memory != "window":
-            raise UsageError("memory 'turns' is not there yet in this version", "pass --memory window")
-        return "window"
+            return conversation.memory
+        return self.memory_for_new or cast("MemoryModel", self.session.settings.memory)
+
+    def keep_under(self, memory: MemoryModel) -> str:
+        """Keep the conversation under another memory model, and say what that changes; "" when nothing does."""
+        conversation = self.conversation
+        if conversation is not None:
+            return keep_under(self.store, conversation, memory)
+        if memory == self.memory:
+            return ""
+        self.memory_for_new = memory
+        return f"the conversation will be kept under memory {memory}"
 
     def policy(self) -> Policy:
         """Make the policy the next context is built under."""
@@ -141,6 +148,7 @@ class Talk:
         """Go to another conversation, with the same model; None makes the next message begin a new one."""
         self.conversation_id = conversation.id if conversation is not None else None
         self.wanted = replace(self.wanted, name=None)
+        self.memory_for_new = None
         if self.model is None and self.connected is not None:
             self.model = self.connected.reference
         self._partner = None

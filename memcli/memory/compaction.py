@@ -11,15 +11,15 @@ from dataclasses import replace
 from memcli.errors import HeadMoved, NotFound
 from memcli.memory.context import text_tokens
 from memcli.memory.facts import fidelity, select_values, values_of
-from memcli.memory.fold import EXCLUDED, FoldResult, below, chunk_budget, input_hash
+from memcli.memory.fold import EXCLUDED, FoldResult, below, input_hash
 from memcli.memory.in_force import Recalls, is_cleared
 from memcli.memory.lacking import KEPT_SHARE
-from memcli.memory.prompts import PROMPT_VERSION, render_values
+from memcli.memory.prompts import render_values
 from memcli.memory.recalls import compaction_of, turn_summary_of
 from memcli.memory.summarizer import Completion
-from memcli.memory.turn_prompts import LONGEST_TOLD_TOKENS, fold_prompt
+from memcli.memory.turn_prompts import LONGEST_TOLD_TOKENS, TURN_PROMPT_VERSION, fold_prompt
 from memcli.memory.turns import summaries_room
-from memcli.memory.work import Work, new_summary, smaller_than
+from memcli.memory.work import LABEL_TOKENS, Work, new_summary, room_in, smaller_than
 from memcli.records import Conversation, NewSummary, Summary
 from memcli.store import Store
 
@@ -63,12 +63,14 @@ def fold(work: Work, leaving: Sequence[Summary]) -> None:
     previous = work.recalls().compaction
     base = None if previous is None or is_cleared(previous) else previous
     writer = work.writer()
-    budget = chunk_budget(work.policy, writer, base)
+    told = base.text if base else None
+    frame = fold_prompt(told, (), max_tokens=work.policy.summary_tokens, instructions=work.instructions)
+    budget = room_in(writer, frame)
     chosen = _whole(_within_request(leaving, budget), leaving)
     replaced = (base.tokens if base else 0) + sum(summary.tokens for summary in chosen)
     prompt = fold_prompt(
-        base.text if base else None, chosen, max_tokens=min(work.policy.summary_tokens, max(1, replaced - 1)),
-        instructions=work.instructions, body_tokens=min(budget, LONGEST_TOLD_TOKENS),
+        told, chosen, max_tokens=min(work.policy.summary_tokens, max(1, replaced - 1)),
+        instructions=work.instructions, body_tokens=min(budget - LABEL_TOKENS, LONGEST_TOLD_TOKENS),
     )  # fmt: skip
     made = work.store.summaries.by_input(
         work.id, input_hash("compaction", writer, previous.id if previous else None, prompt, work.policy)
@@ -104,7 +106,7 @@ def clear(work: Work, leaving: Sequence[Summary]) -> None:
     first = previous.first_message_id if previous else leaving[0].first_message_id
     marker = NewSummary(
         kind="compaction", parent_id=parent_id, first_message_id=first, last_message_id=last, text="", values=(),
-        fidelity=None, tokens=0, model="cleared", prompt_version=PROMPT_VERSION, input_tokens=0, output_tokens=0,
+        fidelity=None, tokens=0, model="cleared", prompt_version=TURN_PROMPT_VERSION, input_tokens=0, output_tokens=0,
         input_hash=f"cleared:{parent_id or 0}:{leaving[-1].id}",
         details={"cleared": True, "folds": [summary.id for summary in leaving]},
     )  # fmt: skip

@@ -108,7 +108,7 @@ def fold(task: Task) -> FoldResult:
 
     The result's status: `compacted`; `nothing` (said why in `error`); `rejected` when no acceptable summary came back,
     and `failed` when the model did not answer, with whatever chunks were committed before. Raises ModelUnreachable when
-    the model cannot be reached at all, and Interrupted or StoreLocked as they come; the store is consistent in every case.
+    the model cannot be reached at all, and Interrupted or StoreLocked as they come; the store is then consistent.
     """
     progress = Progress()
     while True:

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from memcli.memory.context import Policy
-from memcli.memory.fold import chunk_budget
+from memcli.memory.fold import CHUNK_TOKENS
 from memcli.memory.in_force import Recalls, recalls_at
 from memcli.memory.summarizer import EXTRACTIVE, Summarizer, request_tokens
 from memcli.memory.turn_prompts import fold_prompt, turn_prompt
@@ -71,15 +71,15 @@ def lacks(store: Store, conversation: Conversation, policy: Policy, summarizer: 
     asked = [item.span for item in found if item.span.turn.status != "failed"]
     if summarizer.label == EXTRACTIVE or not asked:
         return Lacks(len(found), messages, 0, 0)
-    budget = chunk_budget(policy, summarizer, None)
+    frame = turn_prompt((), body_tokens=0)
+    room = max(1, min(CHUNK_TOKENS, summarizer.window_tokens - request_tokens(frame) - 2 * frame.max_tokens))
     spans = [(span.first_message_id, span.last_message_id) for span in asked]
     content = [store.messages.token_sum(conversation.id, [span]) for span in spans]
-    frame = request_tokens(turn_prompt((), body_tokens=0))
-    requests = sum(max(1, math.ceil(tokens / budget)) for tokens in content)
-    folds = _folds(len(recalls.summaries) + len(found), policy.max_summaries)
+    requests = sum(max(1, math.ceil(tokens / room)) for tokens in content)
+    folds = _folds(len(recalls.summaries) + len(found), policy.max_summaries, room)
     fold_frame = request_tokens(fold_prompt(None, (), max_tokens=policy.summary_tokens, instructions=None))
-    folded = folds * (fold_frame + policy.summary_tokens + policy.max_summaries * SUMMARY_TOKENS)
-    return Lacks(len(found), messages, requests + folds, requests * frame + sum(content) + folded)
+    folded = folds * (fold_frame + policy.summary_tokens) + (len(found) * SUMMARY_TOKENS if folds else 0)
+    return Lacks(len(found), messages, requests + folds, requests * request_tokens(frame) + sum(content) + folded)
 
 
 def _is_current(summary: Summary | None, span: TurnSpan) -> bool:
@@ -95,6 +95,7 @@ def _is_system_only(store: Store, span: TurnSpan) -> bool:
     return store.messages.leading_system(span.turn.conversation_id) is not None
 
 
-def _folds(summaries: int, most: int) -> int:
-    """Count the folds that so many turn summaries come to when they are made at once and folded in batches."""
-    return 0 if summaries <= most else math.ceil((summaries - max(1, int(most * KEPT_SHARE))) / max(1, most))
+def _folds(summaries: int, most: int, room: int) -> int:
+    """Count the requests that folding what overflows comes to, when so many turn summaries are there at once."""
+    leaving = summaries - max(1, int(most * KEPT_SHARE)) if summaries > most else 0
+    return math.ceil(leaving * SUMMARY_TOKENS / room)

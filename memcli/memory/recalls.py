@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal, cast
+from typing import Literal
 
 from memcli.memory.carried import render_values as compact_values
 from memcli.memory.prompts import render_values
@@ -128,8 +128,8 @@ def turn_summary_of(summary: NewSummary) -> ChatTurnSummary:
 
 def compaction_of(summary: Summary) -> ChatHistoryCompaction:
     """Read a stored compaction as the design's record."""
-    span = cast("Sequence[object] | None", summary.details.get("timespan"))
-    timespan = (_moment(span[0]), _moment(span[1])) if span else None
+    span = summary.details.get("timespan")
+    timespan = (_moment(span[0]), _moment(span[1])) if isinstance(span, list) and len(span) == 2 else None
     return ChatHistoryCompaction(summary.created_at, timespan, summary.text)
 
 

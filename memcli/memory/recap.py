@@ -11,16 +11,15 @@ from dataclasses import replace
 
 from memcli.memory.asking import Rejected
 from memcli.memory.context import Policy, Request
-from memcli.memory.fold import FoldResult, chunk_budget, shown_tokens
+from memcli.memory.fold import FoldResult, shown_tokens
 from memcli.memory.in_force import beyond, middle_of, recap_of
 from memcli.memory.parts import ongoing_turn
+from memcli.memory.prompts import MESSAGE_BODY_TOKENS
 from memcli.memory.summarizer import Summarizer
 from memcli.memory.turn_prompts import recap_prompt
-from memcli.memory.work import Work, new_summary, smaller_than
+from memcli.memory.work import Work, body_tokens, new_summary, room_in, smaller_than
 from memcli.records import Conversation, StoredMessage
 from memcli.store import Store
-
-LEAST_BODY_TOKENS = 64
 
 
 def prepare(
@@ -53,19 +52,25 @@ def recap_middle(work: Work, writer: Summarizer, turn: Sequence[StoredMessage]) 
     """
     while True:
         recap = recap_of(work.store, work.id, turn)
-        chunk = _chunk(middle_of(turn, recap), chunk_budget(work.policy, writer, recap))
+        so_far = recap.text if recap else None
+        room = room_in(writer, recap_prompt(so_far, (), max_tokens=work.policy.summary_tokens, body_tokens=0))
+        chunk = _chunk(middle_of(turn, recap), room)
         if not chunk:
             return
         replaced = (recap.tokens if recap else 0) + sum(message.tokens for message in chunk)
-        body_tokens = max(LEAST_BODY_TOKENS, chunk_budget(work.policy, writer, recap) // len(chunk))
-        prompt = recap_prompt(
-            recap.text if recap else None, chunk, max_tokens=min(work.policy.summary_tokens, max(1, replaced - 1)),
-            body_tokens=body_tokens,
-        )  # fmt: skip
+        cap = min(work.policy.summary_tokens, max(1, replaced - 1))
+        fits = sum(map(shown_tokens, chunk)) <= room
+        shown = MESSAGE_BODY_TOKENS if fits else body_tokens(room, pieces_of(chunk))
+        prompt = recap_prompt(so_far, chunk, max_tokens=cap, body_tokens=shown)
         text, completion = work.ask(writer, prompt, smaller_than(replaced, prompt))
         new = new_summary(work, writer, "recap", recap, (turn[1].id, chunk[-1].id), text, completion, prompt)
         if not work.commit(replace(new, fallback=writer is not work.summarizer), recap, replaced):
             return
+
+
+def pieces_of(messages: Sequence[StoredMessage]) -> int:
+    """Count the texts a request shows of messages: each one's own, and its calls."""
+    return len(messages) + sum(len(message.tool_calls) for message in messages)
 
 
 def _chunk(units: Sequence[Sequence[StoredMessage]], budget: int) -> list[StoredMessage]:

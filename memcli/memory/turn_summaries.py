@@ -16,17 +16,16 @@ from memcli.memory.facts import fidelity, select_values, values_of
 from memcli.memory.fold import shown_tokens, value_texts
 from memcli.memory.in_force import beyond, recap_of
 from memcli.memory.lacking import Lack
-from memcli.memory.prompts import Prompt
+from memcli.memory.prompts import MESSAGE_BODY_TOKENS, Prompt
 from memcli.memory.recalls import FAILED_NOTE, INTERRUPTED_NOTE, NOT_AVAILABLE, render_turn_summary
-from memcli.memory.recap import recap_middle
+from memcli.memory.recap import pieces_of, recap_middle
 from memcli.memory.summarizer import EXTRACTIVE, Completion, ExtractiveSummarizer, Summarizer
 from memcli.memory.turn_prompts import TurnFields, read_turn, turn_prompt, write_turn
-from memcli.memory.work import Work, new_summary
+from memcli.memory.work import LEAST_BODY_TOKENS, Work, body_tokens, new_summary, room_in
 from memcli.records import NewSummary, StoredMessage
 
 VALUES_SHARE = 4
 """A turn summary carries at most a quarter of what a compaction may, in exact values."""
-LEAST_BODY_TOKENS = 16
 FRAME_TOKENS = 5
 """What a recall takes as a message of its own beside its text."""
 
@@ -73,12 +72,14 @@ def _messages(work: Work, lack: Lack) -> list[StoredMessage]:
 
 def _prompt(work: Work, writer: Summarizer, turn: Sequence[StoredMessage]) -> Prompt:
     """Ask for a turn that fits one request, its middle as a recap where it alone does not."""
-    if writer.label == EXTRACTIVE or sum(map(shown_tokens, turn)) <= work.budget:
-        return turn_prompt(turn, body_tokens=_body_tokens(work, turn))
+    room = room_in(writer, turn_prompt((), body_tokens=0))
+    if writer.label == EXTRACTIVE or sum(map(shown_tokens, turn)) <= room:
+        return turn_prompt(turn, body_tokens=MESSAGE_BODY_TOKENS)
     recap_middle(work, writer, turn)
     recap = recap_of(work.store, work.id, turn)
-    shown = beyond(turn, recap)
-    return turn_prompt(shown, body_tokens=_body_tokens(work, shown), so_far=recap.text if recap else None)
+    shown, so_far = beyond(turn, recap), recap.text if recap else None
+    room = room_in(writer, turn_prompt((), body_tokens=0, so_far=so_far))
+    return turn_prompt(shown, body_tokens=body_tokens(room, pieces_of(shown)), so_far=so_far)
 
 
 def _ask(work: Work, writer: Summarizer, prompt: Prompt) -> tuple[TurnFields, Completion]:
@@ -136,9 +137,3 @@ def _verbatim(turn: Sequence[StoredMessage]) -> TurnFields:
     said = next((message.text for message in turn if message.role == "human"), NOT_AVAILABLE)
     answers = (message.text for message in reversed(turn) if message.role == "ai" and message.text)
     return TurnFields(said, NOT_AVAILABLE, next(answers, NOT_AVAILABLE))
-
-
-def _body_tokens(work: Work, turn: Sequence[StoredMessage]) -> int:
-    """Tell how much of each message a request can show, so that a long turn fits it whole."""
-    pieces = len(turn) + sum(len(message.tool_calls) for message in turn)
-    return max(LEAST_BODY_TOKENS, work.budget // max(1, pieces))

@@ -11,16 +11,23 @@ from dataclasses import dataclass, field
 from memcli.errors import ModelUnreachable
 from memcli.memory.asking import Rejected, ask, breaker_opens_until
 from memcli.memory.context import Policy, Request, text_tokens
-from memcli.memory.fold import FoldResult, FoldStatus, Progress, chunk_budget, input_hash
+from memcli.memory.fold import CHUNK_TOKENS, LEAST_CHUNK_TOKENS, FoldResult, FoldStatus, Progress, input_hash
 from memcli.memory.in_force import Recalls, recalls_at
-from memcli.memory.prompts import PROMPT_VERSION, Prompt
-from memcli.memory.summarizer import Completion, ExtractiveSummarizer, Summarizer
+from memcli.memory.prompts import Prompt
+from memcli.memory.summarizer import Completion, ExtractiveSummarizer, Summarizer, request_tokens
 from memcli.memory.tally import Tally
+from memcli.memory.tokens import estimate_tokens
+from memcli.memory.turn_prompts import TURN_PROMPT_VERSION
 from memcli.memory.uncovered import foldable_up_to
 from memcli.memory.verdict import reject
 from memcli.records import Conversation, NewSummary, Summary, SummaryKind, SummaryState
 from memcli.store import Store
 
+ANSWER_ROOM = 2
+"""How often a summary's cap is kept free for the answer: its tokens are not budget tokens, and reasoning comes first."""
+LEAST_BODY_TOKENS = 16
+LABEL_TOKENS = 8
+"""What a line's label, its message id and its speaker, takes."""
 Judge = Callable[[Completion, str], str | None]
 """Say why an answer is not what was asked for; None when it is."""
 
@@ -52,11 +59,6 @@ class Work:
     def id(self) -> str:
         """Name the conversation."""
         return self.conversation.id
-
-    @property
-    def budget(self) -> int:
-        """Tell what one request can carry beside the prompt and a summary as long as it may be."""
-        return chunk_budget(self.policy, self.summarizer, None)
 
     def recalls(self) -> Recalls:
         """Read what stands for the completed turns now; the ongoing turn is left alone."""
@@ -98,6 +100,17 @@ class Work:
         return self.result(err.status, err.message)
 
 
+def room_in(writer: Summarizer, frame: Prompt) -> int:
+    """Tell how many tokens of history a request can carry beside its frame, which is the same prompt without any."""
+    fixed = max(request_tokens(frame), estimate_tokens(frame.system + frame.user))
+    return max(LEAST_CHUNK_TOKENS, min(CHUNK_TOKENS, writer.window_tokens - fixed - ANSWER_ROOM * frame.max_tokens))
+
+
+def body_tokens(room: int, pieces: int) -> int:
+    """Share the room of a request between so many texts; each is shown clipped to its share, and with a label."""
+    return max(LEAST_BODY_TOKENS, room // max(1, pieces) - LABEL_TOKENS)
+
+
 def new_summary(
     work: Work, writer: Summarizer, kind: SummaryKind, parent: Summary | None, span: tuple[int, int], text: str,
     completion: Completion, prompt: Prompt,
@@ -106,7 +119,7 @@ def new_summary(
     parent_id = parent.id if parent else None
     return NewSummary(
         kind=kind, parent_id=parent_id, first_message_id=span[0], last_message_id=span[1], text=text, values=(),
-        fidelity=None, tokens=text_tokens(text), model=writer.label, prompt_version=PROMPT_VERSION,
+        fidelity=None, tokens=text_tokens(text), model=writer.label, prompt_version=TURN_PROMPT_VERSION,
         input_tokens=completion.input_tokens, output_tokens=completion.output_tokens,
         input_hash=input_hash(kind, writer, parent_id, prompt, work.policy), instructions=work.instructions,
     )  # fmt: skip

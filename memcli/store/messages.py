@@ -17,6 +17,9 @@ from memcli.store.values import LARGEST, storable
 _EXCLUDED = "('failed', 'rewound', 'unreadable')"
 _COUNTED = f"state not in {_EXCLUDED}"
 
+MOST_BEFORE_USER = 100
+"""Messages in which a user's first is looked for: one that begins later is no opening."""
+
 
 class Messages:
     """The messages of one store."""
@@ -100,6 +103,15 @@ class Messages:
             f"{'' if excluded else f' and {_COUNTED}'} order by id"
         )
         return [rows.message(row) for row in self._engine.rows(sql, (conversation_id, turn_id))]
+
+    def opening(self, conversation_id: str, *, characters: int) -> str:
+        """Read the beginning of the user's first message; "" when none of the first MOST_BEFORE_USER is a user's."""
+        sql = (
+            "select substr(text, 1, ?) as text from messages where conversation_id = ? and id <= ? and role = 'human'"
+            " order by id limit 1"
+        )
+        row = self._engine.row(sql, (characters, conversation_id, MOST_BEFORE_USER))
+        return row["text"] if row else ""
 
     def last_id(self, conversation_id: str) -> int:
         """Tell the newest message's id, which is also how many there are; 0 when there are none."""

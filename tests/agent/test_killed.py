@@ -23,7 +23,7 @@ from memcli.store import Store
 from tests.agent.scripted import Script, ScriptedChat, asks, says, scripted
 from tests.agent.watching import unheard
 from tests.histories import exchange, opened
-from tests.memory.summarizers import ScriptedSummarizer
+from tests.memory.summarizers import Reply, ScriptedSummarizer
 
 CONVERSATION = "killed"
 SAID = ["go", "All three.", "did 1", "did 2", "did 3", "All done."]
@@ -66,7 +66,7 @@ def three_steps() -> ScriptedChat:
     return scripted(ask, "All done.")
 
 
-def killing_at(kind: type[Event], nth: int) -> Callable[[Event], None]:  # type: ignore[valid-type]
+def killing_at(kind: type[Event], nth: int) -> Callable[[Event], None]:
     seen: list[Event] = []
 
     def emit(event: Event) -> None:
@@ -191,7 +191,7 @@ def test_fault_12_killed_while_the_summarizer_writes_the_head_is_unchanged_and_t
 
 
 def test_fault_12_killed_in_the_third_chunk_the_first_two_are_in_force(path: Path) -> None:
-    replies = ["So far question1.", "So far question2.", _dies]
+    replies: list[Reply] = ["So far question1.", "So far question2.", _dies]
 
     def work(store: Store) -> None:
         talk(store)

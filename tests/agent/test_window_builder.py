@@ -1,4 +1,4 @@
-"""ContextWindowBuilder against the real trim_messages, over stored and over foreign histories; each departure by itself."""
+"""ContextWindowBuilder against the real trim_messages, over stored and foreign histories; each departure by itself."""
 
 from __future__ import annotations
 
@@ -84,50 +84,31 @@ def is_valid_to_send(said: Sequence[BaseMessage]) -> bool:
     return not kinds & {"missing", "stray"}
 
 
-@fast
-@given(said=histories, batches=sizes, max_tokens=budgets)
-def test_without_departures_a_stored_history_is_trimmed_exactly_as_the_source_does(
-    store: Store, said: list[BaseMessage], batches: list[int], max_tokens: int
-) -> None:
-    history = persistent(store, said, batches)
-    builder = ContextWindowBuilder(history, keeps_units=False, clips_newest=False)
-    assert builder.build(max_tokens) == trimmed(history, max_tokens)
-    assert builder.departures == ()
+def assert_built_as_the_source_does(history: BaseChatMessageHistory, max_tokens: int) -> None:
+    """Check the builder with its departures off, which is the source, and on, which names what is different."""
+    wanted = trimmed(history, max_tokens)
+    source = ContextWindowBuilder(history, keeps_units=False, clips_newest=False)
+    assert (source.build(max_tokens), source.departures) == (wanted, ())
+    builder = ContextWindowBuilder(history)
+    built = builder.build(max_tokens)
+    assert built == wanted or builder.departures
+    assert is_valid_to_send(built)
 
 
 @fast
-@given(said=st.one_of(histories, orderly_turns()), batches=sizes, max_tokens=budgets)
+@given(said=st.one_of(histories, histories, orderly_turns()), batches=sizes, max_tokens=budgets)
 def test_a_stored_history_is_trimmed_as_the_source_does_unless_a_departure_is_named(
     store: Store, said: list[BaseMessage], batches: list[int], max_tokens: int
 ) -> None:
-    history = persistent(store, said, batches)
-    builder = ContextWindowBuilder(history)
-    built = builder.build(max_tokens)
-    assert built == trimmed(history, max_tokens) or builder.departures
-    assert is_valid_to_send(built)
+    assert_built_as_the_source_does(persistent(store, said, batches), max_tokens)
 
 
 @fast
-@given(said=histories, max_tokens=budgets)
-def test_without_departures_a_foreign_history_is_trimmed_exactly_as_the_source_does(
-    said: list[BaseMessage], max_tokens: int
-) -> None:
-    history = foreign(said)
-    builder = ContextWindowBuilder(history, keeps_units=False, clips_newest=False)
-    assert builder.build(max_tokens) == trimmed(history, max_tokens)
-    assert builder.departures == ()
-
-
-@fast
-@given(said=st.one_of(histories, orderly_turns()), max_tokens=budgets)
+@given(said=st.one_of(histories, histories, orderly_turns()), max_tokens=budgets)
 def test_a_foreign_history_is_trimmed_as_the_source_does_unless_a_departure_is_named(
     said: list[BaseMessage], max_tokens: int
 ) -> None:
-    history = foreign(said)
-    builder = ContextWindowBuilder(history)
-    built = builder.build(max_tokens)
-    assert built == trimmed(history, max_tokens) or builder.departures
-    assert is_valid_to_send(built)
+    assert_built_as_the_source_does(foreign(said), max_tokens)
 
 
 @settings(max_examples=300, deadline=None)

@@ -1,4 +1,4 @@
-"""An injector, a compactor, a builder and an agent written as the seed design documents them: only the imports are ours."""
+"""An injector, a compactor, a builder and an agent written as the seed design documents them; the imports are ours."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.benchmarks import append, compaction, context, imports, start, writers
 from tests.benchmarks.conversations import Stage
-from tests.benchmarks.figures import Figure, table
+from tests.benchmarks.figures import Figure, table, times
 
 SECTIONS: Mapping[str, Callable[[Stage], Iterator[Figure]]] = {
     "context": context.figures,
@@ -34,13 +34,16 @@ def main(names: Sequence[str]) -> int:
     measured: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="memcli-bench-") as folder:
         stage = Stage(Path(folder))
-        for name in [each for each in SECTIONS if not names or each in names]:
-            started = time.monotonic()
-            print(f"{name} …", end=" ", flush=True, file=sys.stderr)
-            measured += SECTIONS[name](stage)
-            print(f"{time.monotonic() - started:.0f} s", file=sys.stderr)
-        stage.close()
-    print(table(measured))
+        try:
+            for name in [each for each in SECTIONS if not names or each in names]:
+                started = time.monotonic()
+                for figure in SECTIONS[name](stage):
+                    measured.append(figure)
+                    print(f"{figure.what}: {figure.ours}, {times(figure.ratio)} {figure.against}", file=sys.stderr)
+                print(f"{name} took {time.monotonic() - started:.0f} s", file=sys.stderr)
+        finally:
+            stage.close()
+            print(table(measured))
     machine = f"Python {platform.python_version()}, {platform.machine()}, {os.cpu_count()} cores"
     print(f"\n{machine}; medians, rivals interleaved")
     return 0

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from statistics import mean
 
+from langchain_core.messages import AIMessage, BaseMessage
+
 from memcli.agent.history import PersistentChatHistory
 from memcli.memory import running
 from memcli.memory.context import Policy, text_tokens
@@ -21,6 +23,8 @@ TURNS_A_FOLD = 10
 SPAN = DISTINCT_TURNS // TURNS_A_FOLD
 """Folds after which the turns repeat: two spans of this many folds saw the same messages."""
 FLAT = Bound("at most", 1.1)
+LONGEST_ANSWER = 200
+"""Characters."""
 
 
 class FullSummarizer:
@@ -89,9 +93,15 @@ def _fold_often(stage: Stage, recorder: Recorder) -> list[int]:
         history = PersistentChatHistory(store, "bench")
         for fold in range(FOLDS):
             for number in range(TURNS_A_FOLD):
-                history.add_messages(turn((fold * TURNS_A_FOLD + number) % DISTINCT_TURNS))
+                history.add_messages(_short_turn((fold * TURNS_A_FOLD + number) % DISTINCT_TURNS))
             result = running.settle(store, store.conversations.get("bench"), Policy(), recorder)
             assert result.status == "compacted", result
             assert result.summary is not None
             tokens.append(result.summary.tokens)
     return tokens
+
+
+def _short_turn(number: int) -> tuple[BaseMessage, ...]:
+    """Give a turn's question and the beginning of its answer: a thousand folds of whole turns take many minutes."""
+    question, *_, answer = turn(number)
+    return question, AIMessage(str(answer.content)[:LONGEST_ANSWER])

@@ -70,4 +70,4 @@ class Screen:
 
 def a_screen(*replies: Reply, otherwise: Reply | None = None, width: int = 100, **flags: object) -> Screen:
     """Open a REPL whose model says these, one a call."""
-    return Screen(a_talk_with(scripted(*replies, otherwise=otherwise), **flags), width)
+    return Screen(a_talk_with(scripted(*replies, otherwise=otherwise), **flags), width)  # type: ignore[arg-type]

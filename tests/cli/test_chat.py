@@ -18,6 +18,7 @@ from tests.ollama_replies import MODES, calls, text
 from tests.ollama_server import FakeOllama, Served
 
 SAID = "Hello from the stand-in."
+NOT_THERE = "nothere cannot be imported (ModuleNotFoundError: No module named 'nothere')"
 
 
 @pytest.fixture
@@ -167,7 +168,7 @@ def test_what_tools_do_is_said_on_standard_error(run: Run, server: FakeOllama, t
 
     assert (outcome.code, outcome.out) == (0, "It is 42.\n")
     assert outcome.err.splitlines()[1] == "→ double(n=21)  42"
-    assert _offered(server) == ["recall", "now", "double"]
+    assert {"recall", "now", "double"} <= set(_offered(server))
 
 
 def test_no_tools_offers_none(run: Run, server: FakeOllama) -> None:
@@ -274,9 +275,9 @@ def test_a_message_larger_than_the_limit_is_refused_with_what_it_needs(
         (("",), 2, "there is nothing to say: the message is empty"),
         (("hi", "-c", "x", "-C"), 2, "-c and -C exclude one another"),
         (("hi", "--no-tools", "--tools", "a:b"), 2, "--tools and --no-tools exclude one another"),
-        (("hi", "--tools", "nothere:x"), 2, "nothere cannot be imported (ModuleNotFoundError: No module named 'nothere')"),
+        (("hi", "--tools", "nothere:x"), 2, NOT_THERE),
         (("hi", "--tools", "nothere"), 2, "'nothere' names no object"),
-        (("hi", "--agent", "nothere:x"), 2, "nothere cannot be imported (ModuleNotFoundError: No module named 'nothere')"),
+        (("hi", "--agent", "nothere:x"), 2, NOT_THERE),
         (("hi", "--agent", "os:sep"), 2, "os:sep gives str, not an AgentConfig"),
         (("hi", "--name", "last"), 2, "'last' cannot be a name"),
         (("hi", "--max-tokens", "-1"), 2, "max_tokens = -1 is too small"),
@@ -380,7 +381,9 @@ def test_the_embedded_model_answers_and_is_called_a_toy(run: Run, monkeypatch: p
     assert outcome.out.strip() != ""
     first, second = outcome.err.splitlines()[:2]
     assert first.startswith("embedded:SmolLM2-135M-Instruct")
-    assert second == "a toy to try things with: small, often wrong, cannot call tools; `--model NAME` asks for a real one"
+    assert (
+        second == "a toy to try things with: small, often wrong, cannot call tools; `--model NAME` asks for a real one"
+    )
 
 
 def _offered(server: FakeOllama) -> list[str]:

@@ -7,7 +7,16 @@ from io import StringIO
 from rich.console import Console
 from rich.text import Text
 
-from memcli.agent.events import CallFinished, Event, Folded, Notice, ReasoningDelta, TextDelta, ToolFinished, ToolStarted
+from memcli.agent.events import (
+    CallFinished,
+    Event,
+    Folded,
+    Notice,
+    ReasoningDelta,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
 from memcli.cli.live import SPARE_LINES, LiveView, Tail
 from memcli.cli.views import PlainView
 from memcli.memory.fold import FoldResult
@@ -91,7 +100,13 @@ def test_plain_text_is_written_as_it_comes_and_ends_with_a_line_end() -> None:
     view = PlainView(written.append, lambda line: beside.append(line.plain))
 
     view.begin()
-    for event in (TextDelta("**a**"), TextDelta("\x1b[1mb"), DONE, ToolStarted("now", {}), ToolFinished("now", "x", True)):
+    for event in (
+        TextDelta("**a**"),
+        TextDelta("\x1b[1mb"),
+        DONE,
+        ToolStarted("now", {}),
+        ToolFinished("now", "x", True),
+    ):
         view.take(event)
     view.end()
 

@@ -11,7 +11,21 @@ from rich.console import Console
 
 from memcli.cli.markdown import Answer, Blocks
 
-LINES = ["words", "- item", "1. item", "  more", "```python", "```", "# head", "", "> quote", "| a |", "|---|", "---", "<b>"]
+LINES = [
+    "words",
+    "- item",
+    "1. item",
+    "  more",
+    "```python",
+    "```",
+    "# head",
+    "",
+    "> quote",
+    "| a |",
+    "|---|",
+    "---",
+    "<b>",
+]
 
 
 def drawn(text: str, width: int = 60) -> str:

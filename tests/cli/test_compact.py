@@ -47,8 +47,8 @@ def _compact(db: Path, capsys: pytest.CaptureFixture[str], *args: str, code: int
 def _result(conversation: str, name: str, **more: object) -> Json:
     nothing: Json = {
         "status": "nothing", "summary": None, "first_message_id": None, "last_message_id": None, "tokens_before": 0,
-        "tokens_after": 0, "input_tokens": 0, "output_tokens": 0, "calls": 0, "summarizer": None, "fallback": False,
-        "error": None,
+        "tokens_after": 0, "input_tokens": 0, "output_tokens": 0, "calls": 0, "turn_summaries": 0, "folds": 0,
+        "summarizer": None, "fallback": False, "error": None,
     }  # fmt: skip
     return {"conversation": conversation, "name": name, **nothing, **more}
 

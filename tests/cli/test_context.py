@@ -35,6 +35,7 @@ def test_context_json_is_the_whole_picture_of_a_short_conversation(
         "conversation": made.id,
         "name": "trip",
         "memory": "window",
+        "kept_under": "window",
         "limit_tokens": 8192,
         "max_tokens": 3000,
         "parts": [
@@ -68,6 +69,7 @@ def test_context_json_is_the_whole_picture_of_a_short_conversation(
         "estimate": {"tokens": 23, "method": "by script"},
         "reported": None,
         "next_fold": {"reason": None, "user_messages_left": 9, "first_message_id": 1, "last_message_id": 2},
+        "lacks": None,
         "departures": [],
         "warnings": [],
     }  # fmt: skip

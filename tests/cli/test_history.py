@@ -46,7 +46,7 @@ def test_the_list_has_one_row_a_conversation_the_newest_first(run: Run, store: S
     lines = [line.split() for line in run("history").out.splitlines()]
     assert [line[:7] for line in lines] == [
         ["id", "name", "model", "memory", "turns", "messages", "tokens"],
-        [newer.id[:8], "–", "qwen3:4b", "window", "2", "5", "11"],
+        [newer.id[:8], "what", "is", "the", "weather", "in", "Kyoto"],
         [older.id[:8], "work", "qwen3:4b", "window", "2", "5", "11"],
     ]
 
@@ -56,7 +56,7 @@ def test_the_list_as_json_is_what_is_promised(run: Run, store: Store) -> None:
     row = {
         "id": talk.id, "name": "work", "model": "qwen3:4b", "memory": "window", "turns": 2, "messages": 5, "tokens": 11,
         "parent_id": None, "forked_at": None, "source": None, "created_at": BEGAN.isoformat(),
-        "updated_at": talk.updated_at.isoformat(),
+        "updated_at": talk.updated_at.isoformat(), "title": "work",
     }  # fmt: skip
     assert run("history", "--json").document == {"version": 1, "conversations": [row]}
     assert run("history", "--jsonl").rows == [row]

@@ -42,12 +42,12 @@ def test_help_names_every_command(screen: Screen) -> None:
 
 
 def test_a_command_that_takes_nothing_refuses_what_stands_behind_it(screen: Screen) -> None:
-    assert screen.type("/undo 2") == (
-        "error: /undo takes nothing behind it, and got '2'\nhint: type /undo alone\n"
-    )
+    assert screen.type("/undo 2") == ("error: /undo takes nothing behind it, and got '2'\nhint: type /undo alone\n")
 
 
-@pytest.mark.parametrize("name", ["context", "history", "summaries", "tokens", "recall x", "compact", "undo", "retry", "fork", "export"])
+@pytest.mark.parametrize(
+    "name", ["context", "history", "summaries", "tokens", "recall x", "compact", "undo", "retry", "fork", "export"]
+)
 def test_before_the_first_message_there_is_nothing_to_show(name: str) -> None:
     assert a_screen().type(f"/{name}") == (
         "error: nothing has been said yet\nhint: say something first, or /resume a conversation\n"
@@ -90,7 +90,7 @@ def test_compact_folds_and_says_what_became_of_it() -> None:
     opened.type("Tell me about boats and rivers, please, and do so at some length.")
 
     assert opened.type("/compact").startswith("folded #1–#2 into summary s1: ")
-    assert opened.type("/summaries").startswith("s1 running")
+    assert "s1 running" in opened.type("/summaries")
     assert opened.type("/compact") == "nothing to fold: everything is covered already\n"
 
 

@@ -83,7 +83,7 @@ def test_what_slash_commands_show_never_enters_the_conversation() -> None:
 def test_tools_are_shown_as_one_line_each() -> None:
     shown = a_screen(asks(("recall", {"query": "nothing"})), says("I do not know.")).type("what was it?")
 
-    assert '→ recall(query="nothing")  Nothing in this conversation matches \'nothing\'.\n' in shown
+    assert "→ recall(query=\"nothing\")  Nothing in this conversation matches 'nothing'.\n" in shown
 
 
 def test_ctrl_c_before_the_first_token_keeps_the_message_and_says_so() -> None:
@@ -129,8 +129,8 @@ def test_a_model_that_fails_is_said_and_the_next_message_is_answered() -> None:
 def test_a_message_that_does_not_fit_is_refused_with_what_it_needs() -> None:
     shown = a_screen(limit_tokens=2048).type("word " * 5000)
 
-    assert "tokens are available" in " ".join(shown.split()) or "are available" in shown
-    assert "Traceback" not in shown
+    assert "tokens and" in " ".join(shown.split())
+    assert "are available" in " ".join(shown.split())
 
 
 def test_a_load_that_fails_ends_the_repl() -> None:
@@ -153,7 +153,9 @@ def test_what_a_model_says_to_the_terminal_is_text() -> None:
 
 
 def test_a_fold_is_one_quiet_line() -> None:
-    chat = scripted(says("An answer of some length about boats and rivers, long enough to be worth a summary of it all."))
+    chat = scripted(
+        says("An answer of some length about boats and rivers, long enough to be worth a summary of it all.")
+    )
     screen = Screen(a_talk_with(chat, compact_every=1, summarizer="extractive"), width=200)
 
     shown = screen.type("Tell me about boats and rivers, please, and do so at some length.")

@@ -34,7 +34,15 @@ def test_what_was_typed_is_told_apart(typed: str, said: Slash | Say | None) -> N
 
 @pytest.mark.parametrize(
     ("text", "is_open"),
-    [('"""', True), ('"""a', True), ('"""a\n"""', False), ('""""""', False), ("a", False), ('a"""', False), ('""""', True)],
+    [
+        ('"""', True),
+        ('"""a', True),
+        ('"""a\n"""', False),
+        ('""""""', False),
+        ("a", False),
+        ('a"""', False),
+        ('""""', True),
+    ],
 )
 def test_a_block_is_open_until_its_three_quotes_end(text: str, is_open: bool) -> None:
     assert is_open_block(text) == is_open

@@ -11,19 +11,19 @@ from tests.cli.stories import EVIL, EVIL_SHOWN, a_failed_compaction, a_summary, 
 from tests.cli.terminals import Outcome, in_shell
 
 SHOWN = """\
-s1 running  covers #1–#2
-120 tokens  fidelity 93%  qwen3:4b  2,310 tokens in, 412 out  WHEN
-The user asked about Kyoto.
-values: Kyoto
+●  s1 running  superseded by s2  covers #1–#2, turn 1
+│  120 tokens  fidelity 93%  qwen3:4b  2,310 tokens in, 412 out  WHEN
+│  The user asked about Kyoto.
+│  values: Kyoto
+│
+●  s2 running  in force  covers #1–#4, turn 1, folded #3–#4 onto s1
+   120 tokens  fidelity 93%  qwen3:4b  2,310 tokens in, 412 out  WHEN
+   [a fallback: the model kept failing, so sentences were quoted instead]
+   It rains in Kyoto.
+   values: 2 days · Kyoto
 
 call 1 compaction rejected  WHEN  qwen3:4b  2,000 tokens in, 3 out
 the answer is empty
-
-s2 running  in force  covers #1–#4, folded #3–#4 onto s1
-120 tokens  fidelity 93%  qwen3:4b  2,310 tokens in, 412 out  WHEN
-[a fallback: the model kept failing, so sentences were quoted instead]
-It rains in Kyoto.
-values: 2 days · Kyoto
 
 """
 
@@ -40,7 +40,7 @@ def a_summarised_talk(store: Store) -> str:
     return talk.id
 
 
-def test_every_summary_is_shown_in_the_order_they_were_made_and_so_are_the_failures(run: Run, store: Store) -> None:
+def test_every_summary_is_shown_behind_what_it_was_built_on_and_the_failures_after_them(run: Run, store: Store) -> None:
     a_summarised_talk(store)
     shown = run("summaries", "work")
     assert re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d", "WHEN", shown.out) == SHOWN
@@ -58,9 +58,12 @@ def test_the_document_is_what_is_promised(run: Run, store: Store) -> None:
         "id": 2, "kind": "running", "parent": 1, "first_message_id": 1, "last_message_id": 4,
         "text": "It rains in Kyoto.", "values": ["2 days", "Kyoto"], "tokens": 120, "fidelity": 0.93,
         "model": "qwen3:4b", "prompt_version": "1", "instructions": None, "input_tokens": 2310, "output_tokens": 412,
-        "fallback": True, "in_force": True, "created_at": stored[1].created_at.isoformat(),
+        "fallback": True, "in_force": True, "fate": "in force", "superseded_by": None, "folds": [], "turns": [1, 1],
+        "cleared": False, "created_at": stored[1].created_at.isoformat(),
     }  # fmt: skip
-    assert [(item["id"], item["in_force"]) for item in summaries] == [(1, False), (2, True)]
+    assert [(item["id"], item["in_force"], item["superseded_by"]) for item in summaries] == [
+        (1, False, 2), (2, True, None),
+    ]  # fmt: skip
     assert [(item["call"], item["status"], item["error"]) for item in attempts] == [
         (1, "rejected", "the answer is empty")
     ]
@@ -96,4 +99,4 @@ def test_text_from_a_model_cannot_act_on_the_terminal(run: Run, store: Store) ->
 
 def test_a_reader_that_leaves_early_is_no_error(store: Store) -> None:
     a_summarised_talk(store)
-    assert in_shell("memcli summaries | head -1") == Outcome(0, "s1 running  covers #1–#2\n", "")
+    assert in_shell("memcli summaries | head -1") == Outcome(0, "●  s1 running  superseded by s2  covers #1–#2, turn 1\n", "")

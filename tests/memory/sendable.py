@@ -8,7 +8,7 @@ from memcli.memory.wire import WireMessage
 
 
 def assert_sendable(messages: Sequence[WireMessage]) -> None:
-    """Check: one system message, leading; every call answered at once, in order; no result without a call; none empty."""
+    """Check: one system message, leading; every call answered at once and in order; no stray result; none empty."""
     roles = [message.role for message in messages]
     assert "system" not in roles[1:]
     owed: list[str] = []

@@ -48,7 +48,7 @@ def test_a_call_further_away_than_the_reach_is_taken_for_absent() -> None:
     near = log([asking("a"), *between[1:], ToolMessage("A", tool_call_id="a")])
     far = log([asking("a"), *between, ToolMessage("A", tool_call_id="a")])
     assert [item.id for item in backwards(reversed(near))][-2:] == [REACH + 1, 1]
-    assert [item.id for item in backwards(reversed(far))][0] == REACH + 2
+    assert next(backwards(reversed(far))).id == REACH + 2
 
 
 def test_an_excluded_row_keeps_its_place_and_answers_nothing() -> None:

@@ -1,4 +1,4 @@
-"""The compaction protocol: every validation, every race, bounded chunks, and a store that is the same after a failure."""
+"""The compaction protocol: every validation and race, bounded chunks, and a store unchanged by a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a summarizer is asked: text is data between delimiters nobody can forge, never formatted, long bodies clipped."""
+"""What a summarizer is asked: text is data between delimiters nobody can forge, never formatted; bodies are clipped."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ def test_a_message_that_cannot_fit_is_refused_with_what_it_needs(store: Store) -
     turn = hold(store, talk, [said("human", "word " * 2000)], "open")
     with pytest.raises(ContextOverflow) as caught:
         see(store, talk, Policy(limit_tokens=1500), turn)
-    assert (caught.value.needed_tokens, caught.value.available_tokens < 476) == (2505, True)
+    assert (caught.value.needed_tokens, caught.value.available_tokens < 476) == (2504, True)
 
 
 def test_a_plan_that_is_too_long_is_shown_clipped_so_that_the_conversation_still_fits(store: Store) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from rich.table import Table
 from rich.text import Text
 
 from memcli.cli.cleaning import clean, clean_line
-from memcli.cli.render.words import ROLE_STYLES, STATE_STYLES, briefly, short_id, when
+from memcli.cli.families import Member
+from memcli.cli.render.words import ROLE_STYLES, SHORT_ID, STATE_STYLES, briefly, short_id, when
 from memcli.records import Conversation, Hit, MessageState, Role, StoredMessage, ToolCall
 
 _STATES: dict[MessageState, str] = {
@@ -21,8 +22,13 @@ _STATES: dict[MessageState, str] = {
 }
 
 
-def conversations_table(conversations: Iterable[Conversation], now: datetime) -> Table:
-    """Lay out conversations, one a row, in the order given; where space is short, names and models give way."""
+def conversations_table(
+    conversations: Iterable[Conversation], now: datetime, titles: Mapping[str, str | None]
+) -> Table:  # fmt: skip
+    """Lay out conversations, one a row, in the order given; where space is short, names and models give way.
+
+    `titles` by id stand dimly where there is no name.
+    """
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("id", no_wrap=True, style="cyan")
     table.add_column("name")
@@ -34,7 +40,7 @@ def conversations_table(conversations: Iterable[Conversation], now: datetime) ->
     for item in conversations:
         table.add_row(
             short_id(item),
-            _yielding(item.name),
+            _called(item, titles),
             _yielding(item.model),
             Text(item.memory),
             f"{item.turns:,}",
@@ -42,6 +48,27 @@ def conversations_table(conversations: Iterable[Conversation], now: datetime) ->
             f"{item.tokens:,}",
             briefly(item.updated_at, now),
         )
+    return table
+
+
+def families_table(members: Iterable[Member], now: datetime, titles: Mapping[str, str | None]) -> Table:
+    """Lay out conversations, each under the one it comes from, in the order given."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table.add_column("id", no_wrap=True, style="cyan")
+    table.add_column("name")
+    table.add_column("from", no_wrap=True)
+    table.add_column("turns", no_wrap=True, justify="right")
+    table.add_column("messages", no_wrap=True, justify="right")
+    table.add_column("updated", no_wrap=True, style="dim")
+    for member in members:
+        item = member.conversation
+        name = _called(item, titles)
+        if member.depth:
+            name = Text.assemble((f"{'  ' * (member.depth - 1)}└ ", "dim"), name, no_wrap=True, overflow="ellipsis")
+        table.add_row(
+            short_id(item), name, Text(_origin(item), "dim"), f"{item.turns:,}", f"{item.last_message_id:,}",
+            briefly(item.updated_at, now),
+        )  # fmt: skip
     return table
 
 
@@ -74,6 +101,24 @@ def hit_text(hit: Hit, terms: Sequence[str], conversation: Conversation | None =
     shown.append_text(_marked(clean_line(hit.snippet), terms))
     shown.append("\n")
     return shown
+
+
+def _called(conversation: Conversation, titles: Mapping[str, str | None]) -> Text:
+    """Write a conversation's name; where it has none its title, dimly."""
+    if conversation.name:
+        return _yielding(conversation.name)
+    title = _yielding(titles.get(conversation.id))
+    title.stylize("dim")
+    return title
+
+
+def _origin(conversation: Conversation) -> str:
+    if conversation.parent_id is None:
+        return ""
+    parent = conversation.parent_id[:SHORT_ID]
+    if conversation.forked_at is None:
+        return f"sub-agent of {parent}"
+    return f"fork of {parent} #{conversation.forked_at}"
 
 
 def _yielding(text: str | None) -> Text:

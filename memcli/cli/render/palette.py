@@ -32,7 +32,7 @@ SWATCHES: tuple[Swatch, ...] = (
     Swatch("tools", "bright_blue", "█", "t"),
     Swatch("summary", "yellow", "█", "m"),
     Swatch("compaction", "yellow", "█", "c"),
-    Swatch("turn summaries", "dark_orange", "█", "u"),
+    Swatch("turn summaries", "yellow", "▓", "u"),
     Swatch("values", "magenta", "█", "v"),
     Swatch("plan", "bright_cyan", "█", "p"),
     Swatch("window", "green", "█", "w"),

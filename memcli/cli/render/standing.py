@@ -116,7 +116,7 @@ def _told(part: Part) -> Text:
         return Text(text)
     ids = span(part.first_message_id, part.last_message_id)
     flag = (" [word for word: the model could not]", "yellow") if "word for word" in part.why else ""
-    return Text.assemble((f"s{part.summary_id} {ids}", "bold dark_orange"), flag, " ", text)
+    return Text.assemble((f"s{part.summary_id} {ids}", "bold yellow"), flag, " ", text)
 
 
 def _stacked(pieces: Sequence[Sequence[Text]]) -> list[Text]:

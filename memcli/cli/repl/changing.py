@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
-from memcli.cli.cleaning import clean_line
+from memcli.cli.cleaning import clean, clean_line
+from memcli.cli.memories import other_memory
+from memcli.cli.repl import showing
 from memcli.cli.repl.desk import Desk
 from memcli.cli.repl.turns import show_turn
 from memcli.cli.talk import checked_name
 from memcli.errors import MemcliError, UsageError
-from memcli.records import Conversation
+from memcli.records import Conversation, MemoryModel
 
 MOST_LISTED = 10
 """Conversations /resume lists."""
 NO_PROMPT = '""'
-"""What takes the system prompt away."""
+"""What takes the system prompt, or the plan, away."""
 
 
 def compact(desk: Desk, argument: str) -> None:
@@ -54,6 +57,34 @@ def system(desk: Desk, argument: str) -> None:
     prompt = None if argument == NO_PROMPT else argument
     desk.talk.set_system_prompt(prompt)
     desk.say("the system prompt is set, from the next message on" if prompt else "there is no system prompt any more")
+
+
+def memory(desk: Desk, argument: str) -> None:
+    """Show which memory model keeps the past, or keep it under another."""
+    if not argument:
+        showing.memory(desk)
+        return
+    if argument not in ("window", "turns"):
+        raise UsageError(f"there is no memory {argument!r}", "there are /memory window and /memory turns")
+    said = desk.talk.keep_under(cast("MemoryModel", argument))
+    desk.say(
+        f"{said}; /memory {other_memory(argument)} goes back" if said else f"it is kept under memory {argument} already"
+    )
+
+
+def plan(desk: Desk, argument: str) -> None:
+    """Show the plan, or set it."""
+    if not argument:
+        conversation = desk.talk.conversation
+        current = desk.talk.store.plans.current(conversation.id) if conversation is not None else None
+        said = clean(current.text) if current is not None else "there is no plan; /plan TEXT sets one"
+        desk.say(said, "" if current is not None else "dim")
+        return
+    text = "" if argument == NO_PROMPT else argument
+    version = desk.talk.store.plans.save(desk.talk.begin().id, text)
+    desk.say(
+        f"the plan is set (version {version.id}), from the next message on" if text else "there is no plan any more"
+    )
 
 
 def undo(desk: Desk, _argument: str) -> None:
@@ -100,11 +131,14 @@ def new(desk: Desk, _argument: str) -> None:
 
 def resume(desk: Desk, argument: str) -> None:
     """Go to another conversation, or list them."""
+    from memcli.cli.history import title_of
     from memcli.cli.render.history import conversations_table
 
     conversations = desk.talk.store.conversations
     if not argument:
-        desk.show(conversations_table(conversations.list(limit=MOST_LISTED), datetime.now(UTC)))
+        listed = conversations.list(limit=MOST_LISTED)
+        titles = {item.id: title_of(desk.talk.store, item) for item in listed}
+        desk.show(conversations_table(listed, datetime.now(UTC), titles))
         desk.say("/resume with an id, the beginning of one, or a name goes there")
         return
     found = conversations.find(argument)

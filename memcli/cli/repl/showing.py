@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from memcli.cli.cleaning import clean_line
 from memcli.cli.repl.commands import Command
 from memcli.cli.repl.desk import Desk
 from memcli.errors import UsageError
+
+if TYPE_CHECKING:
+    from memcli.memory.context import Policy
 
 MOST_MESSAGES = 20
 """Messages /history shows when nobody says how many."""
@@ -71,15 +75,17 @@ def history(desk: Desk, argument: str) -> None:
 
 def summaries(desk: Desk, _argument: str) -> None:
     """Show every summary of this conversation."""
-    from memcli.cli.render.summaries import summary_text
-    from memcli.cli.summaries import folded_span
+    from memcli.cli.render.lineage import lineage_view
+    from memcli.memory.lineage import lineage
 
-    made = desk.talk.store.summaries.list(desk.begun().id)
-    by_id = {summary.id: summary for summary in made}
-    for summary in made:
-        desk.show(summary_text(summary, folded_span(summary, by_id)))
+    conversation = desk.begun()
+    made = desk.talk.store.summaries.list(conversation.id)
     if not made:
         desk.say("no summaries yet; /compact makes one")
+        return
+    desk.show(
+        lineage_view(lineage(made, desk.talk.store.turns.spans(conversation.id)), conversation.memory, full=False)
+    )
 
 
 def recall(desk: Desk, argument: str) -> None:
@@ -96,17 +102,42 @@ def recall(desk: Desk, argument: str) -> None:
         desk.say(f"no message of this conversation contains {argument!r}")
 
 
-def memory(desk: Desk, argument: str) -> None:
+def memory(desk: Desk) -> None:
     """Show which memory model keeps the past, and its settings."""
-    if argument not in ("", "window"):
-        raise UsageError(f"memory {argument!r} is not there yet in this version", "type /memory to see the one in use")
     policy = desk.talk.policy()
+    name = desk.talk.memory
+    desk.say(f"memory {name}", "bold")
+    lines = _window_lines(policy) if name == "window" else _turns_lines(policy)
+    for label, what in (
+        *lines,
+        ("limit", f"{policy.limit_tokens:,} tokens a call, {policy.output_reserve:,} of them for the answer"),
+    ):
+        desk.say(f"{label:<12}{what}", "")
+
+
+def _window_lines(policy: Policy) -> list[tuple[str, str]]:
     overflow = ", or when messages leave the window" if policy.compact_on_overflow else ""
-    desk.say(f"memory {desk.talk.memory}", "bold")
-    desk.say(f"window      the newest {policy.max_tokens:,} tokens, word for word", "")
-    desk.say(f"summary     at most {policy.summary_tokens:,} tokens, and {policy.values_tokens:,} of exact values", "")
-    desk.say(f"fold        every {policy.compact_every} messages from you{overflow}", "")
-    desk.say(f"limit       {policy.limit_tokens:,} tokens a call, {policy.output_reserve:,} of them for the answer", "")
+    return [
+        ("window", f"the newest {policy.max_tokens:,} tokens, word for word"),
+        ("summary", f"at most {policy.summary_tokens:,} tokens, and {policy.values_tokens:,} of exact values"),
+        ("fold", f"every {policy.compact_every} messages from you{overflow}"),
+    ]
+
+
+def _turns_lines(policy: Policy) -> list[tuple[str, str]]:
+    full = (
+        "the oldest are folded into the compaction"
+        if policy.on_full == "fold"
+        else "all of it is dropped (on_full = clear)"
+    )
+    return [
+        (
+            "turns",
+            f"the newest {policy.max_summaries} as a summary each, in {policy.max_tokens:,} tokens; the open one whole",
+        ),
+        ("compaction", f"at most {policy.summary_tokens:,} tokens, and {policy.values_tokens:,} of exact values"),
+        ("when full", full),
+    ]
 
 
 def tokens(desk: Desk, _argument: str) -> None:

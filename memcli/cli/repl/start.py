@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 
 from memcli import __version__
+from memcli.cli.busy import ignoring_ctrl_c
 from memcli.cli.repl.changing import greet
 from memcli.cli.repl.completion import SlashCompleter
 from memcli.cli.repl.desk import Desk
@@ -38,7 +39,8 @@ def start(talk: Talk) -> int:
     if not terminal.is_quiet:
         terminal.write(f"memcli {__version__} · /help lists the commands, Ctrl-D leaves\n")
         greet(desk)
-    Repl(desk, prompt.ask, commands, toolbar).run()
+    with ignoring_ctrl_c():
+        Repl(desk, prompt.ask, commands, toolbar).run()
     return 0
 
 
