@@ -10,16 +10,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from typing import Literal, cast
+from dataclasses import replace
+from typing import cast
 
-from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
 from memcli.agent.codec import encode
 from memcli.agent.events import CallFinished, CallStarted, Folded, Notice, ToolFinished, ToolStarted
-from memcli.agent.limits import tools_tokens, with_output_limit
+from memcli.agent.events import TurnResult as TurnResult
+from memcli.agent.limits import TRUNCATED_NOTICE, is_truncated, tools_tokens, with_output_limit
+from memcli.agent.limits import Model as Model
 from memcli.agent.outgoing import to_langchain
 from memcli.agent.rewind import reopen_turn, rewind_turn
 from memcli.agent.snapshot import ConversationGraph
@@ -39,38 +40,6 @@ from memcli.store import Store
 INTERRUPTED_RESULT = "Interrupted by the user. Whether it had side effects is unknown."
 NOT_RUN_RESULT = "Not run: the user interrupted the turn before."
 ROUNDS_NOTICE = "the model asked for tools {rounds} times in a row; it was asked to answer without them"
-TRUNCATED_NOTICE = (
-    "{label} read {reported:,} of about {estimated:,} prompt tokens: its server may have cut the oldest off silently"
-)
-TRUNCATED_SHARE = 0.5
-"""A reported count below this share of the estimate is no tokenizer's doing. Source: measured, see tokens.COSTS."""
-LEAST_TRUNCATED_TOKENS = 200
-"""A shorter prompt is not judged: fixed costs weigh too much."""
-
-
-@dataclass(frozen=True, slots=True)
-class Model:
-    """The model an agent talks to, and what it can carry."""
-
-    chat: BaseChatModel
-    label: str
-    limit_tokens: int
-    can_call_tools: bool
-    must_say_done: bool = False
-    """Its streams end with a last word of their own; one that does not was cut."""
-    most_output_tokens: int | None = None
-    """A cap on an answer beside the context's limit; a toy would ramble on until it is full."""
-
-
-@dataclass(frozen=True, slots=True)
-class TurnResult:
-    """How a turn ended."""
-
-    turn_id: int
-    status: Literal["done", "failed", "interrupted"]
-    answer: str
-    """The final answer's text, or the part that arrived; "" when none did."""
-    error: MemcliError | None = None
 
 
 class Agent:
@@ -244,7 +213,7 @@ class Agent:
         )  # fmt: skip
         self._finish(call_id, answer, started, emit)
         reported = _input_tokens(answer)
-        if reported and reported < estimated * TRUNCATED_SHARE and estimated >= LEAST_TRUNCATED_TOKENS:
+        if reported and is_truncated(reported, estimated):
             emit(Notice(TRUNCATED_NOTICE.format(label=self._model.label, reported=reported, estimated=estimated)))
         return answer
 

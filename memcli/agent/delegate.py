@@ -11,30 +11,19 @@ from typing import Protocol
 
 from langchain_core.tools import BaseTool, StructuredTool
 
-from memcli.agent.events import Event
+from memcli.agent.events import Event, TurnResult
 from memcli.agent.typed import AgentToAgentMessage
-from memcli.errors import MemcliError, NotFound
-from memcli.records import Conversation, TurnStatus
+from memcli.errors import NotFound
+from memcli.records import Conversation
 from memcli.store import Store
 
 NO_ANSWER = "The helper gave no answer."
 
 
-class _Result(Protocol):
-    @property
-    def status(self) -> TurnStatus: ...
-
-    @property
-    def answer(self) -> str: ...
-
-    @property
-    def error(self) -> MemcliError | None: ...
-
-
 class Worker(Protocol):
     """An agent as the tool needs it."""
 
-    def run_turn(self, text: AgentToAgentMessage, emit: Callable[[Event], None], /) -> _Result:
+    def run_turn(self, text: AgentToAgentMessage, emit: Callable[[Event], None], /) -> TurnResult:
         """Answer one message."""
         ...
 

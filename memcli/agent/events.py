@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
+from memcli.errors import MemcliError
 from memcli.memory.context import Context
 from memcli.memory.fold import FoldResult
 
@@ -71,6 +72,17 @@ class Notice:
     """Something the user should know, in one line."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TurnResult:
+    """How a turn ended."""
+
+    turn_id: int
+    status: Literal["done", "failed", "interrupted"]
+    answer: str
+    """The final answer's text, or the part that arrived; "" when none did."""
+    error: MemcliError | None = None
 
 
 Event: TypeAlias = (

@@ -1,14 +1,38 @@
-"""What one call may cost: the cap on an answer, and what tools' schemas take of the context."""
+"""The model an agent talks to and what one call may cost: the cap on an answer, what tools' schemas take, what was cut."""
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+
+
+TRUNCATED_NOTICE = (
+    "{label} read {reported:,} of about {estimated:,} prompt tokens: its server may have cut the oldest off silently"
+)
+TRUNCATED_SHARE = 0.5
+"""A reported count below this share of the estimate is no tokenizer's doing. Source: measured, see tokens.COSTS."""
+LEAST_TRUNCATED_TOKENS = 200
+"""A shorter prompt is not judged: fixed costs weigh too much."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The model an agent talks to, and what it can carry."""
+
+    chat: BaseChatModel
+    label: str
+    limit_tokens: int
+    can_call_tools: bool
+    must_say_done: bool = False
+    """Its streams end with a last word of their own; one that does not was cut."""
+    most_output_tokens: int | None = None
+    """A cap on an answer beside the context's limit; a toy would ramble on until it is full."""
 
 
 def with_output_limit(chat: BaseChatModel, output_tokens: int) -> BaseChatModel:
@@ -23,3 +47,10 @@ def tools_tokens(tools: Sequence[BaseTool]) -> int:
     if not tools:
         return 0
     return math.ceil(sum(len(json.dumps(convert_to_openai_tool(tool))) for tool in tools) / 4)
+
+
+def is_truncated(reported_tokens: int, estimated_tokens: int) -> bool:
+    """Tell whether a server read so much less than was sent that it must have cut the prompt."""
+    if estimated_tokens < LEAST_TRUNCATED_TOKENS:
+        return False
+    return reported_tokens < estimated_tokens * TRUNCATED_SHARE

@@ -18,9 +18,16 @@ from typing import Literal
 
 from memcli.errors import ContextOverflow, ModelError, ModelTimeout, PromptTruncated
 from memcli.memory.context import Context
-from memcli.memory.estimate import LEAST_CREDIBLE, corrected, message_estimate, prompt_estimate
+from memcli.memory.estimate import (
+    CALIBRATION_CALLS,
+    LEAST_CREDIBLE,
+    corrected,
+    message_estimate,
+    prompt_estimate,
+)
 from memcli.memory.wire import wire
 from memcli.records import Call
+from memcli.store import Store
 
 AlarmKind = Literal["truncated", "cut_turn", "refused", "silent"]
 
@@ -77,12 +84,22 @@ def judge(call: Call, context: Context, pairs: Sequence[tuple[int, int]]) -> Ala
     needed = int(turn_estimate(context) * expected / by_script)
     if reported < needed * share:
         text = (
-            f"{call.model} read {reported:,} of about {expected:,} prompt tokens, and this turn alone takes {needed:,}:"
-            " its server cut what was asked"
+            f"{call.model} read {reported:,} of about {expected:,} prompt tokens: its server cut what was asked now,"
+            f" which alone takes {needed:,}"
         )
         return Alarm("cut_turn", text, expected, reported)
     text = f"{call.model} read {reported:,} of about {expected:,} prompt tokens: its server cut the oldest off silently"
     return Alarm("truncated", text, expected, reported)
+
+
+def alarm_of(store: Store, conversation_id: str, call_id: int, context: Context) -> Alarm | None:
+    """Judge a recorded call by its model's other calls. Raises NotFound without such a call."""
+    call = store.calls.get(conversation_id, call_id)
+    pairs = store.calls.reported(call.model, limit=CALIBRATION_CALLS + 1)
+    own = (call.estimated_tokens, call.input_tokens or 0)
+    if own in pairs:
+        pairs.remove(own)
+    return judge(call, context, pairs[:CALIBRATION_CALLS])
 
 
 def turn_estimate(context: Context) -> int:

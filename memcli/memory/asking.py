@@ -12,9 +12,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Literal
 
 from memcli.errors import MemcliError, ModelUnreachable
+from memcli.memory.estimate import FRAME_TOKENS
 from memcli.memory.prompts import Prompt
 from memcli.memory.reasoning import without_reasoning
-from memcli.memory.summarizer import Completion, Summarizer, request_tokens
+from memcli.memory.summarizer import Completion, Summarizer
+from memcli.memory.tokens import estimate_tokens
 from memcli.records import CallStatus
 from memcli.store import Store
 
@@ -117,7 +119,7 @@ class _Record:
         self._started = time.monotonic()
         self._id = store.calls.begin(
             conversation_id, turn_id=None, purpose="compaction", model=summarizer.label,
-            limit_tokens=summarizer.window_tokens, parts=(), estimated_tokens=request_tokens(prompt),
+            limit_tokens=summarizer.window_tokens, parts=(), estimated_tokens=_estimate(prompt),
         )  # fmt: skip
 
     def end(self, status: CallStatus, completion: Completion | None = None, *, error: str | None = None) -> None:
@@ -127,6 +129,11 @@ class _Record:
             output_tokens=completion.output_tokens if completion else None,
             duration_ms=int((time.monotonic() - self._started) * 1000),
         )  # fmt: skip
+
+
+def _estimate(prompt: Prompt) -> int:
+    """Estimate the request by script, as chats' prompts are: a model's reported counts are compared with both."""
+    return 2 * FRAME_TOKENS + estimate_tokens(prompt.system) + estimate_tokens(prompt.user)
 
 
 def _storable(text: str) -> str:

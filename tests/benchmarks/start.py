@@ -55,7 +55,12 @@ def _process(command: list[str], **extra: str) -> Callable[[], object]:
         **{name: value for name, value in os.environ.items() if not name.startswith("MEMCLI_")},
         **extra,
     }
-    return lambda: subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+    def run() -> None:
+        done = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+    return run
 
 
 def _llm_logs(folder: Path) -> Path:

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from memcli.cli.cleaning import clean
+from memcli.cli.history import title_of
 from memcli.store import Store
 from tests.cli.conftest import Run
 from tests.cli.stories import BEGAN, EVIL, EVIL_SHOWN, a_talk, message
@@ -298,3 +299,67 @@ def test_a_terminal_lists_the_newest_twenty_and_a_pipe_all(store: Store) -> None
     assert in_terminal("history").out.count("talk ") == 20
     assert in_pipe("history").out.count("talk ") == 21
     assert len(json.loads(in_pipe("history", "--json").out)["conversations"]) == 21
+
+
+def test_a_conversation_without_a_name_is_called_by_its_first_words(run: Run, store: Store) -> None:
+    talk = store.conversations.create()
+    said = [message("system", "Be brief."), message("human", f"  {EVIL}\nand " + "more " * 40)]
+    store.messages.append(talk.id, said)
+    (row,) = run("history", "--jsonl").rows
+    title = str(row["title"])
+    assert (row["name"], len(title), title[-1]) == (None, 80, "…")
+    assert title.startswith(f"{EVIL_SHOWN} and more more")
+    assert "[/b] red clip" in run("history").out
+
+
+def test_a_title_costs_one_row_a_conversation_without_a_name(run: Run, store: Store) -> None:
+    a_talk(store, name=None)
+    store.conversations.create()
+    before = store.rows_read
+    titles = [title_of(store, item) for item in store.conversations.list()]
+    assert (titles, store.rows_read - before) == ([None, "what is the weather in Kyoto"], 2 + 1)
+
+
+def a_family(store: Store) -> list[str]:
+    """Store a talk, a fork of it, a sub-agent's conversation under that, and another talk; their ids in this order."""
+    talk = a_talk(store)
+    fork = store.conversations.fork(talk.id, at=2, name="other way")
+    worker = store.conversations.create(parent_id=fork.id, name="count the vans")
+    return [talk.id, fork.id, worker.id, a_talk(store, "alone").id]
+
+
+def test_children_stand_under_the_conversation_they_come_from(run: Run, store: Store) -> None:
+    talk, fork, worker, alone = a_family(store)
+    lines = [" ".join(line.split()) for line in run("history", "--children").out.splitlines()]
+    assert [line[: line.index(" messages") if place == 0 else -12].strip() for place, line in enumerate(lines)] == [
+        "id name from turns", f"{alone[:8]} alone 2 5", f"{talk[:8]} work 2 5",
+        f"{fork[:8]} └ other way fork of {talk[:8]} #2 1 2",
+        f"{worker[:8]} └ count the vans sub-agent of {fork[:8]} 0 0",
+    ]  # fmt: skip
+
+
+def test_children_of_one_conversation_are_its_family(run: Run, store: Store) -> None:
+    talk, fork, worker, _ = a_family(store)
+    rows = run("history", "work", "--children", "--json").listed("conversations")
+    assert [(row["id"], row["parent_id"], row["forked_at"]) for row in rows] == [
+        (talk, None, None), (fork, talk, 2), (worker, fork, None),
+    ]  # fmt: skip
+    assert [row["id"] for row in run("history", "other way", "--children", "--jsonl").rows] == [fork, worker]
+
+
+def test_a_child_whose_parent_is_not_listed_says_where_it_comes_from(run: Run, store: Store) -> None:
+    talk = a_talk(store)
+    fork = store.conversations.fork(talk.id, name="newer")
+    shown = run("history", "--children", "-n", "1").out.splitlines()[1]
+    assert " ".join(shown.split()).startswith(f"{fork.id[:8]} newer fork of {talk.id[:8]} #5 2 5 ")
+
+
+def test_children_are_conversations_and_no_messages(run: Run, store: Store) -> None:
+    a_talk(store)
+    assert run("history", "--children", "--search", "rain").code == 2
+    assert run("history", "--children", "--role", "ai").code == 2
+
+
+def test_on_a_fresh_machine_there_are_no_families(run: Run) -> None:
+    assert run("history", "--children") == Outcome(0, "", "no conversations yet: start one with `memcli chat`\n")
+    assert run("history", "--children", "--json").document == {"version": 1, "conversations": []}

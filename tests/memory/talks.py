@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memcli.memory.context import Context, Policy, Request
+from memcli.memory.estimate import prompt_estimate
 from memcli.memory.model import memory_of
 from memcli.memory.summarizer import ExtractiveSummarizer
 from memcli.records import Conversation, MemoryModel, NewMessage
@@ -65,7 +66,7 @@ def record(store: Store, context: Context, turn_id: int, *, reported: int = 100)
     """Record a call as an agent does."""
     call = store.calls.begin(
         context.conversation_id, turn_id=turn_id, purpose="chat", model="fake", limit_tokens=context.limit_tokens,
-        parts=[part.reference() for part in context.parts], estimated_tokens=context.prompt_tokens,
+        parts=[part.reference() for part in context.parts], estimated_tokens=prompt_estimate(context),
     )  # fmt: skip
     store.calls.finish(context.conversation_id, call, status="done", input_tokens=reported, output_tokens=5)
     return call

@@ -22,13 +22,13 @@ TIGHT = Policy(max_tokens=60, limit_tokens=2000, output_reserve=200)
 
 
 def a_talk(store: Store) -> Conversation:
-    """Store a talk whose first turn is summarised and whose newest two are in the window, one between them in neither."""
+    """Store a talk: the first turn is summarised, the last is in the window, one between them in neither, one failed."""
     talk = begin(store)
     add_turn(store, talk, said("human", "My seat is 14C, says Ann."), said("ai", "Noted: seat 14C, paid $1,859."))
     summary = NewSummary(
-        kind="running", parent_id=None, first_message_id=1, last_message_id=2, text="The user has a seat; it cost $1859.",
-        values=("14C",), fidelity=1.0, tokens=20, model="extractive", prompt_version="1", input_tokens=0, output_tokens=0,
-        input_hash="1",
+        kind="running", parent_id=None, first_message_id=1, last_message_id=2,
+        text="The user has a seat; it cost $1859.", values=("14C",), fidelity=1.0, tokens=20, model="extractive",
+        prompt_version="1", input_tokens=0, output_tokens=0, input_hash="1",
     )  # fmt: skip
     store.summaries.commit(talk.id, summary, expected_head=None)
     add_turn(store, talk, said("human", "Ann prefers tea " + "very " * 40), said("ai", "Tea it is."))

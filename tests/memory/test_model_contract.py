@@ -2,99 +2,40 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
-from typing import cast
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memcli.errors import ContextOverflow, NotFound
-from memcli.memory.context import Context, Policy, Request
-from memcli.memory.fold import FoldResult
+from memcli.memory.context import Policy, Request
 from memcli.memory.lacking import lacks
 from memcli.memory.model import forget_turn, memory_of
 from memcli.memory.prompts import Prompt
 from memcli.memory.spans import Spans
-from memcli.memory.summarizer import ExtractiveSummarizer, Summarizer
 from memcli.memory.wire import wire
 from memcli.records import Conversation, MemoryModel, NewMessage, TurnStatus
 from memcli.store import Store
 from tests.cli.conversations import said
+from tests.memory.contract import (
+    Died,
+    DyingStore,
+    assert_adds_up,
+    context_of,
+    files,
+    random_turns,
+    settle,
+    state,
+    written,
+)
 from tests.memory.sendable import assert_sendable
 from tests.memory.summarizers import answering
 from tests.memory.talks import SMALL, begin, keep, turn_of
 from tests.memory.turning import hold, proper
 
-pytestmark = pytest.mark.parametrize("memory", ["window", "turns"])
-
-STATUSES: tuple[TurnStatus, ...] = ("done", "done", "done", "interrupted", "failed", "rewound")
-TEXTS = ("", "short", "{braces} [[user | x]]", "a longer line with PX-1234 in it " * 3, "你好" * 20, "word " * 300)
-
-
-def context_of(
-    store: Store, talk: Conversation, memory: MemoryModel, policy: Policy = SMALL, request: Request | None = None
-) -> Context:  # fmt: skip
-    return memory_of(memory).context(store, store.conversations.get(talk.id), policy, request or Request())
-
-
-def settle(
-    store: Store, talk: Conversation, memory: MemoryModel, summarizer: Summarizer | None = None,
-    policy: Policy = SMALL, *, if_needed: bool = True,
-) -> FoldResult:  # fmt: skip
-    now = store.conversations.get(talk.id)
-    writer = summarizer or ExtractiveSummarizer()
-    return memory_of(memory).settle(store, now, policy, writer, Request(), if_needed=if_needed)
-
-
-def written(context: Context) -> str:
-    """Write a context's parts as JSON."""
-    return json.dumps([asdict(part) for part in context.parts], default=str)
-
-
-def state(store: Store, talk: Conversation) -> str:
-    """Write everything that a settle could change."""
-    heads = [store.summaries.head(talk.id, kind) for kind in ("running", "compaction")]
-    return json.dumps([[asdict(item) for item in store.summaries.list(talk.id)], [h and h.id for h in heads]], default=str)
-
-
-def files(store: Store) -> dict[str, bytes]:
-    """Read every byte of a store."""
-    return {path.name: path.read_bytes() for path in store.path.parent.iterdir() if not path.name.endswith("-shm")}
-
-
-@st.composite
-def random_turns(draw: st.DrawFn) -> list[tuple[list[NewMessage], TurnStatus]]:
-    """Turns of any ending: tool rounds with all, some or none of their results, long texts, empty ones."""
-    turns: list[tuple[list[NewMessage], TurnStatus]] = []
-    for number in range(draw(st.integers(1, 6))):
-        messages = [said("human", draw(st.sampled_from(TEXTS)))]
-        for round in range(draw(st.integers(0, 2))):
-            ids = [f"{number}-{round}-{place}" for place in range(draw(st.integers(1, 2)))]
-            messages.append(said("ai", "", tool_calls=[{"id": id, "name": "look", "args": {}} for id in ids]))
-            answered = ids[: draw(st.integers(0, len(ids)))]
-            messages += [said("tool", draw(st.sampled_from(TEXTS)), tool_call_id=id) for id in answered]
-        messages += [said("ai", draw(st.sampled_from(TEXTS)))] * draw(st.integers(0, 1))
-        turns.append((messages, draw(st.sampled_from(STATUSES))))
-    return turns
-
-
-def assert_adds_up(context: Context, last_id: int) -> None:
-    """Check: every message in exactly one place, and every shown one among the parts."""
-    ledger = context.ledger
-    places = (ledger.verbatim, ledger.clipped, ledger.summarised, ledger.forgotten, ledger.excluded)
-    assert sum(place.count for place in places) == last_id
-    union = Spans()
-    for place in places:
-        union = union | place
-    assert union == Spans.of([(1, last_id)])
-    shown = [part for part in context.parts if part.message is not None]
-    assert Spans.ids(part.first_message_id or 0 for part in shown) == ledger.verbatim | ledger.clipped
-    assert sum(part.tokens for part in context.parts) == context.tokens <= context.limit_tokens
+MODELS: tuple[MemoryModel, ...] = ("window", "turns")
+pytestmark = pytest.mark.parametrize("memory", MODELS)
 
 
 @settings(max_examples=60)
@@ -128,8 +69,8 @@ def test_inspecting_under_either_model_writes_nothing(store: Store, memory: Memo
     keep(store, talk, [turn_of(number) for number in range(1, turns + 1)])
     before = files(store)
     now = store.conversations.get(talk.id)
-    for other in ("window", "turns"):
-        model = memory_of(cast("MemoryModel", other))
+    for other in MODELS:
+        model = memory_of(other)
         model.context(store, now, SMALL, Request())
         model.due(store, now, SMALL, Request())
     lacks(store, now, SMALL, answering(AssertionError("a model was asked")))
@@ -193,7 +134,9 @@ def test_a_compaction_that_fails_changes_nothing(
     assert written(context_of(store, talk, memory)) == before
 
 
-def test_messages_that_arrive_while_a_compaction_is_made_are_not_covered_by_it(store: Store, memory: MemoryModel) -> None:
+def test_messages_that_arrive_while_a_compaction_is_made_are_not_covered_by_it(
+    store: Store, memory: MemoryModel
+) -> None:
     talk = begin(store, memory=memory)
     for number in range(1, 7):
         hold(store, talk, turn_of(number))
@@ -225,29 +168,6 @@ def test_two_compactions_at_once_leave_one_in_force_and_lose_nothing(
         result = settle(store, talk, memory, answering(overtaken), if_needed=False)
     assert (result.status, result.error) == ("nothing", "another compaction of this conversation finished first")
     assert context_of(store, talk, memory).ledger.forgotten == Spans()
-
-
-class DyingStore(Store):
-    """A store whose process dies at its n-th transaction, before or after that is committed."""
-
-    def __init__(self, path: Path, dies_at: int, *, after: bool) -> None:
-        super().__init__(path)
-        self.left = dies_at
-        self.dies_after = after
-
-    @contextmanager
-    def transaction(self, *, durable: bool = False) -> Iterator[None]:
-        self.left -= 1
-        if self.left == 0 and not self.dies_after:
-            raise Died
-        with super().transaction(durable=durable):
-            yield
-        if self.left == 0:
-            raise Died
-
-
-class Died(BaseException):
-    """The process is gone."""
 
 
 def in_force(store: Store, talk: Conversation, memory: MemoryModel) -> list[tuple[object, ...]]:
@@ -336,7 +256,9 @@ def test_a_plan_is_in_the_context_behind_what_is_summarised_and_before_the_messa
     sources = [part.source for part in context.parts]
     assert sources.count("plan") == 1
     place = sources.index("plan")
-    assert all(sources.index(source) < place for source in ("summary", "compaction", "turn_summary") if source in sources)
+    assert all(
+        sources.index(source) < place for source in ("summary", "compaction", "turn_summary") if source in sources
+    )
     assert place < sources.index("new")
     sent = "\n".join(message.content for message in wire(context))
     assert "2. find PX-2" in sent

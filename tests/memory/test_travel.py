@@ -9,6 +9,7 @@ import pytest
 
 from memcli.errors import NotFound, UsageError
 from memcli.memory.context import Context, Request
+from memcli.memory.estimate import prompt_estimate
 from memcli.memory.model import memory_of
 from memcli.memory.summarizer import ExtractiveSummarizer
 from memcli.memory.travel import at_message, of_call, seen
@@ -40,7 +41,7 @@ def test_every_recorded_call_comes_back_as_it_was(store: Store, memory: MemoryMo
     assert [shape(moment.context) for moment in moments] == [shape(context) for context in contexts]
     assert {(moment.origin, moment.context.memory) for moment in moments} == {("recorded", memory)}
     assert moments[-1].call is not None
-    assert (moments[-1].call.estimated_tokens, moments[-1].call.input_tokens) == (contexts[-1].prompt_tokens, 100)
+    assert (moments[-1].call.estimated_tokens, moments[-1].call.input_tokens) == (prompt_estimate(contexts[-1]), 100)
 
 
 @pytest.mark.parametrize("memory", BOTH)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from memcli.errors import ContextOverflow
@@ -117,7 +119,7 @@ def test_the_users_message_of_another_agent_says_so(store: Store) -> None:
     talk = begin(store)
     task = said("human", "count them")
     turn = store.turns.start(talk.id)
-    store.messages.append(talk.id, [type(task)(**{**_fields(task), "kind": "agent_to_agent"})], turn_id=turn.id)
+    store.messages.append(talk.id, [replace(task, kind="agent_to_agent")], turn_id=turn.id)
     assert wire(see(store, talk, turn_id=turn.id))[0].content.startswith("[[agent | ")
 
 
@@ -135,7 +137,3 @@ def test_a_plan_that_is_too_long_is_shown_clipped_so_that_the_conversation_still
     turn = hold(store, talk, [said("human", "go on")], "open")
     plan = next(part for part in see(store, talk, turn_id=turn).parts if part.source == "plan")
     assert plan.tokens < 530
-
-
-def _fields(message: object) -> dict[str, object]:
-    return {name: getattr(message, name) for name in ("kind", "role", "text", "payload", "tokens")}

@@ -56,7 +56,7 @@ def heading(picture: Picture) -> Text:
     name = clean_line(conversation.name or "") or conversation.id[:8]
     facts = [f"what the agent sees next · memory {context.memory}"]
     if picture.is_elsewhere:
-        facts = [f"what the agent would see under memory {context.memory} · it is kept under {conversation.memory}"]
+        facts = [f"what it would see under memory {context.memory} · kept under {conversation.memory}"]
     if conversation.model:
         facts.append(clean_line(conversation.model))
     stored = f"{counted(conversation.last_message_id, 'message')} stored"
@@ -83,20 +83,25 @@ def fold_words(picture: Picture) -> Text:
     """Say when the next fold is due, in words."""
     due, policy = picture.due, picture.context.policy
     if due.reason:
-        does = f"`memcli compact` {'folds' if picture.context.memory == 'window' else 'makes them, then folds'}"
-        if due.first_message_id > due.last_message_id:
-            does = "`memcli compact` folds the oldest"
-        elif picture.context.memory == "window":
-            does = f"{does} {span(due.first_message_id, due.last_message_id)}"
-        if picture.is_elsewhere:
-            does = f"so it would be under memory {picture.context.memory}"
-        return Text.assemble(("due now", "bold yellow"), f" ({due.reason}); {does}")
+        return _due_words(picture)
     if picture.context.memory == "turns":
         left = counted(due.turns_left, "more turn")
         return Text(f"after {left}, or as soon as the summaries outgrow their budget of {policy.max_tokens:,}")
     left = counted(due.turns_left, "more message")
     overflow = ", or as soon as uncovered messages leave the window" if policy.compact_on_overflow else ""
     return Text(f"{left} from you{overflow}")
+
+
+def _due_words(picture: Picture) -> Text:
+    due = picture.due
+    if picture.is_elsewhere:
+        return Text.assemble(("due at once", "bold yellow"), f" under memory {picture.context.memory}: {due.reason}")
+    does = "makes them, then folds what is over"
+    if due.first_message_id > due.last_message_id:
+        does = "folds the oldest"
+    elif picture.context.memory == "window":
+        does = f"folds {span(due.first_message_id, due.last_message_id)}"
+    return Text.assemble(("due now", "bold yellow"), f" ({due.reason}); `memcli compact` {does}")
 
 
 def lacks_words(lacks: Lacks) -> Text:

@@ -14,12 +14,12 @@ _ROLE_STYLES = {"system": "bold blue", "user": "bold cyan", "assistant": "bold g
 
 def raw_text(message: WireMessage) -> Text:
     """Write one message: a line that says whose it is, then its content as it is."""
-    shown = Text(f"── {message.role}", _ROLE_STYLES[message.role])
+    shown = Text.assemble((f"── {message.role}", _ROLE_STYLES[message.role]))
     facts = [f"#{message.message_id}"] if message.message_id is not None else []
     facts += [f"answers {message.tool_call_id}"] if message.tool_call_id else []
     facts += [f"name {message.name}"] if message.name else []
     facts += ["an error"] if message.is_error else []
-    shown.append(f"{'  ' if facts else ''}{clean_line('  '.join(facts))}\n", "dim")
+    shown.append("".join(f"  {clean_line(fact)}" for fact in facts), "dim").append("\n")
     if message.content:
         shown.append(f"{clean(message.content)}\n")
     for call in message.tool_calls:

@@ -45,12 +45,24 @@ def fold_line(result: FoldResult) -> Text:
         sizes = f"{result.tokens_before:,} → {counted(result.tokens_after, 'token')}"
         by = f"by {clean_line(result.summary.model)}"
         late = ", standing in for a model that keeps failing" if result.summary.fallback else ""
+        if result.turn_summaries or result.folds:
+            return Text(f"{_upkeep(result)}: {sizes}, {by}{late}", "dim")
         return Text(f"folded {ids} into summary s{result.summary.id}: {sizes}, {by}{late}", "dim")
     if result.status == "nothing":
         return Text(f"nothing to fold: {clean_line(result.error or 'everything is covered already')}", "dim")
     why = clean_line(result.error or "no reason was given")
     how = "was rejected" if result.status == "rejected" else "failed"
     return Text(f"the fold {how}, the memory is as it was: {why}", "yellow")
+
+
+def _upkeep(result: FoldResult) -> str:
+    """Say what Model B made: turn summaries, and folds of them."""
+    assert result.summary is not None
+    ids = span(result.first_message_id, result.last_message_id)
+    if not result.folds:
+        return f"summarised {ids} in {counted(result.turn_summaries, 'turn summary')}, the last s{result.summary.id}"
+    made = f"made {counted(result.turn_summaries, 'turn summary')} and " if result.turn_summaries else ""
+    return f"{made}folded the oldest into compaction s{result.summary.id}"
 
 
 def cut_line() -> Text:
