@@ -21,7 +21,7 @@ UNREAD = (
     "memcli.memory.values", "secrets", "statistics",
     *(("platformdirs",) if sys.platform == "linux" else ()),
 )  # fmt: skip
-"""What reading a conversation without a plan has no use for: each takes longer to import than the store takes to open."""
+"""What reading a conversation without a plan has no use for: each costs more than opening the store."""
 PROBE = """
 import sys
 from memcli.cli.main import main

@@ -168,9 +168,9 @@ def _fields(message: BaseMessage) -> Mapping[str, object]:
 def _as_stored(message: BaseMessage, fields: Mapping[str, object]) -> BaseMessage:
     """Undo what a class's validators derive anew: a chunk's calls from call chunks, or from `additional_kwargs`."""
     for name, default in _defaults(type(message)).items():
-        wanted = fields[name] if name in fields else copy(default)
+        wanted = fields.get(name, default)
         if wanted is not _REQUIRED and getattr(message, name) != wanted:
-            setattr(message, name, wanted)
+            setattr(message, name, copy(wanted) if wanted is default else wanted)
     return message
 
 

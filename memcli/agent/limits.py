@@ -1,4 +1,4 @@
-"""The model an agent talks to and what one call may cost: the cap on an answer, what tools' schemas take, what was cut."""
+"""The model an agent talks to, and what one call may cost: a cap on the answer, the schemas of tools, a prompt cut short."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-
 
 TRUNCATED_NOTICE = (
     "{label} read {reported:,} of about {estimated:,} prompt tokens: its server may have cut the oldest off silently"

@@ -96,6 +96,7 @@ def _talk(session: Session, wanted: Wanted, reference: str | None) -> Talk:
     if wanted.name is not None:
         checked_name(session.store, wanted.name)
     talk = Talk(session, wanted, session.conversation(reference).id if reference is not None else None)
+    _check_memory(session, talk)
     if talk.conversation_id is not None:
         if wanted.name is not None:
             session.store.conversations.rename(talk.conversation_id, wanted.name)
@@ -103,6 +104,15 @@ def _talk(session: Session, wanted: Wanted, reference: str | None) -> Talk:
             session.store.conversations.set_system_prompt(talk.conversation_id, wanted.system or None)
         _keep_under(session, talk)
     return talk
+
+
+def _check_memory(session: Session, talk: Talk) -> None:
+    """Refuse Model B for an agent of the seed design: it builds its own context, and that is Model A's."""
+    memory = asked_memory(session.resolved) or talk.memory
+    if talk.wanted.agent is not None and memory == "turns":
+        raise UsageError(
+            "an agent of your own is kept under memory window", "leave --agent out, or pass --memory window"
+        )
 
 
 def _keep_under(session: Session, talk: Talk) -> None:

@@ -1,6 +1,7 @@
-"""`memcli context`: what the agent would see next, part by part, and where every message is.
+"""`memcli context`: what the agent would see next, or saw, part by part, and where every message is.
 
-It refuses to build a context and to draw one: `picture` and `render.context` do.
+It refuses to build a context and to draw one: `picture` and `render.context` do. What is asked beside the next call's
+picture is answered by `inspect_*`, each loaded when it is asked for.
 """
 
 from __future__ import annotations
@@ -10,8 +11,10 @@ from typing import Annotated
 import typer
 
 from memcli.cli import options
-from memcli.cli.memories import context_under, memory_of
-from memcli.cli.picture import next_request, take
+from memcli.cli.asked import Asked
+from memcli.cli.memories import memory_of
+from memcli.cli.outlet import Outlet
+from memcli.cli.picture import take
 from memcli.cli.policy import policy_for, settings_for
 from memcli.cli.session import Session, reading
 from memcli.records import Conversation, MemoryModel
@@ -19,18 +22,46 @@ from memcli.records import Conversation, MemoryModel
 OutputReserve = Annotated[
     str | None, typer.Option("--output-reserve", metavar="TOKENS", help="Tokens of the limit kept for the answer.")
 ]
+Find = Annotated[str | None, typer.Option("--find", metavar="TEXT", help="Tell where every message that says it is.")]
+Word = Annotated[bool, typer.Option("--word", help="With --find: only as a word of its own.")]
+Exact = Annotated[bool, typer.Option("--exact", help="With --find: exactly as written, case and all.")]
+At = Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="Go back to when a message was the newest.")]
+Call = Annotated[int | None, typer.Option("--call", metavar="N", help="Show what a past call really saw.")]
+Diff = Annotated[
+    tuple[str, str] | None,
+    typer.Option("--diff", metavar="A B", help="Show what changed: 3 is a call, m41 a message, next the next call."),
+]
+Compare = Annotated[
+    list[str] | None,
+    typer.Option("--compare", metavar="KEY=VALUE", help="Put policies side by side; once for each, commas within one."),
+]
+Replay = Annotated[bool, typer.Option("--replay", help="Walk the whole conversation under a policy, a row a turn.")]
 Raw = Annotated[bool, typer.Option("--raw", help="Print the exact messages, as a provider gets them.")]
 Full = Annotated[bool, typer.Option("--full", help="Leave nothing out: every message, every line.")]
+Svg = Annotated[str | None, typer.Option("--svg", metavar="FILE", help="Save what would be shown as an SVG image.")]
+Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Save what would be shown as a web page.")]
+Overwrite = Annotated[bool, typer.Option("-y", "--yes", help="Overwrite the file to save to.")]
 
 
 def context(
     conversation: options.ConversationName = "last",
+    find: Find = None,
+    word: Word = False,
+    exact: Exact = False,
+    at: At = None,
+    call: Call = None,
+    diff: Diff = None,
+    compare: Compare = None,
+    replay: Replay = False,
+    raw: Raw = False,
     max_tokens: options.MaxTokens = None,
     limit_tokens: options.LimitTokens = None,
     output_reserve: OutputReserve = None,
     memory: options.Memory = None,
     full: Full = False,
-    raw: Raw = False,
+    svg: Svg = None,
+    html: Html = None,
+    yes: Overwrite = False,
     db: options.Db = None,
     json: options.Json = False,
     no_color: options.NoColor = False,
@@ -40,21 +71,23 @@ def context(
     Every part, its tokens and why it is there, and what is forgotten. With --memory it is what would be seen under
     that memory model; nothing is changed.
     """
+    asked = Asked(find, word, exact, at, call, diff, tuple(compare or ()), replay, raw)
+    asked.check()
     with reading(
         db=db, no_color=no_color, max_tokens=max_tokens, limit_tokens=limit_tokens, output_reserve=output_reserve,
         memory=memory,
     ) as session:  # fmt: skip
+        outlet = Outlet(session.terminal, as_json=json, full=full, svg=svg, html=html, overwrite=yes)
+        outlet.check(can_save=not raw)
         found = session.conversation(conversation)
         memory = memory_of(session.resolved, found)
-        if raw:
-            _show_raw(session, found, memory, as_json=json)
+        if asked.is_picture:
+            _show_picture(session, found, memory, outlet)
         else:
-            _show_picture(session, found, memory, as_json=json, full=full)
+            _inspect(session, found, memory, asked, outlet)
 
 
-def _show_picture(
-    session: Session, conversation: Conversation, memory: MemoryModel, *, as_json: bool, full: bool
-) -> None:  # fmt: skip
+def _show_picture(session: Session, conversation: Conversation, memory: MemoryModel, outlet: Outlet) -> None:
     policy = policy_for(session.resolved, conversation)
     summarizer = None
     if memory == "turns":
@@ -62,33 +95,30 @@ def _show_picture(
 
         summarizer = standing_in(settings_for(session.resolved, conversation))
     picture = take(session.store, conversation, policy, memory=memory, summarizer=summarizer)
-    if as_json:
-        from memcli.cli.output import document
+    if outlet.as_json:
         from memcli.cli.picture_json import picture_json
 
-        session.terminal.write(document(picture_json(picture)))
+        outlet.write(picture_json(picture))
         return
     from memcli.cli.render.context import ContextView
-    from memcli.cli.render.palette import Detail
 
-    detail: Detail = "plain" if session.terminal.is_piped else "full" if full else "brief"
-    session.terminal.show(ContextView(picture, detail))
+    outlet.show(ContextView(picture, outlet.detail), title=f"memcli context {conversation.name or conversation.id}")
 
 
-def _show_raw(session: Session, conversation: Conversation, memory: MemoryModel, *, as_json: bool) -> None:
-    """Print what a provider would get."""
-    from memcli.memory.wire import wire
-
-    policy, request = policy_for(session.resolved, conversation), next_request(session.store, conversation)
-    context = context_under(memory, session.store, conversation, policy, request)
-    messages = wire(context)
-    if as_json:
-        from memcli.cli.output import document
-        from memcli.cli.picture_json import raw_json
-
-        session.terminal.write(document(raw_json(context, messages)))
-        return
-    from memcli.cli.render.raw import raw_text
-
-    for message in messages:
-        session.terminal.show(raw_text(message))
+def _inspect(
+    session: Session, conversation: Conversation, memory: MemoryModel, asked: Asked, outlet: Outlet
+) -> None:  # fmt: skip
+    """Answer what is asked beside the picture, by the module that knows."""
+    if asked.replay:
+        from memcli.cli.inspect_replay import show_replay as show
+    elif asked.compare:
+        from memcli.cli.inspect_compare import show_compare as show
+    elif asked.find is not None:
+        from memcli.cli.inspect_find import show_find as show
+    elif asked.diff is not None:
+        from memcli.cli.inspect_diff import show_diff as show
+    elif asked.raw:
+        from memcli.cli.inspect_raw import show_raw as show
+    else:
+        from memcli.cli.inspect_moment import show_moment as show
+    show(session, conversation, memory, asked, outlet)

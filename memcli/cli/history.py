@@ -1,11 +1,11 @@
-"""`memcli history`: list conversations, show one's messages, search them, give one a name.
+"""`memcli history`: list conversations, show one's messages, search them, give one a name, pin its messages.
 
-It refuses to change a message.
+It refuses to change a message, and to know what a pin does (`pinning`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,6 +16,7 @@ import typer
 
 from memcli.cli import output
 from memcli.cli.cleaning import clean_line
+from memcli.cli.numbers import parse_message_id
 from memcli.cli.options import ConversationOrNone, Db, Json, JsonLines, Limit, NoColor, Quiet, Search, Since
 from memcli.cli.session import Session, reading, writing
 from memcli.errors import UsageError
@@ -44,6 +45,13 @@ def history(
     rename: Annotated[
         str | None, typer.Option("--rename", metavar="NAME", help="Give it a name; '' takes it away.")
     ] = None,
+    pin: Annotated[
+        int | None, typer.Option("--pin", metavar="ID", parser=parse_message_id, help="Keep a message word for word.")
+    ] = None,
+    unpin: Annotated[
+        int | None, typer.Option("--unpin", metavar="ID", parser=parse_message_id, help="Let it be folded again.")
+    ] = None,
+    pins: Annotated[bool, typer.Option("--pins", help="Show the pinned messages and what they take.")] = False,
     as_json: Json = False,
     as_lines: JsonLines = False,
     db: Db = None,
@@ -57,7 +65,13 @@ def history(
     begin = reading if rename is None else writing
     with begin(db=db, quiet=quiet, no_color=no_color) as session:
         shape = Shape(as_json=as_json, as_lines=as_lines)
-        if rename is not None:
+        if pins or pin is not None or unpin is not None:
+            from memcli.cli.pinning import Pinning, show_pins
+
+            asked = Pinning(pin, unpin)
+            asked.check(is_alone=not children and all(item is None for item in (rename, search, role, since, limit)))
+            show_pins(session, shape, session.conversation(conversation or "last"), asked)
+        elif rename is not None:
             _rename(session, shape, conversation, rename)
         elif children:
             _check_family(search, role)
@@ -196,14 +210,15 @@ def _family(
 
 def _show(session: Session, shape: Shape, conversation: Conversation, wanted: Filter) -> None:
     terminal = session.terminal
+    pins = set(session.store.pins.list(conversation.id))
     with closing(_messages(session, conversation, wanted)) as messages:
+        rows = ({**message_row(message), "pinned": message.id in pins} for message in messages)
         if shape.as_lines:
-            output.stream_lines(terminal.write, map(message_row, messages))
+            output.stream_lines(terminal.write, rows)
         elif shape.as_json:
-            head = {"conversation": conversation_row(conversation)}
-            output.stream_document(terminal.write, head, "messages", map(message_row, messages))
+            output.stream_document(terminal.write, {"conversation": conversation_row(conversation)}, "messages", rows)
         else:
-            _print_messages(session, messages)
+            _print_messages(session, messages, pins)
 
 
 def _messages(session: Session, conversation: Conversation, wanted: Filter) -> Generator[StoredMessage]:
@@ -215,13 +230,13 @@ def _messages(session: Session, conversation: Conversation, wanted: Filter) -> G
         yield from found if wanted.limit is None else reversed(list(islice(found, wanted.limit)))
 
 
-def _print_messages(session: Session, messages: Iterable[StoredMessage]) -> None:
+def _print_messages(session: Session, messages: Iterable[StoredMessage], pins: Collection[int]) -> None:
     from memcli.cli.render.history import message_text
 
     terminal, shown = session.terminal, 0
     with terminal.paged():
         for message in messages:
-            terminal.show(message_text(message))
+            terminal.show(message_text(message, mark="pinned" if message.id in pins else ""))
             shown += 1
     if not shown:
         terminal.note("no messages")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 REFRESHES_PER_SECOND = 8
 SPARE_LINES = 3
 """Lines of the screen that the part being redrawn leaves free."""
+LEAST_THINKING_S = 0.5
+"""A shorter thought is not worth a line."""
 MOST_REASONING = 300
 """Characters of the reasoning's end that are looked at for the line that is shown."""
 
@@ -109,7 +111,8 @@ class LiveView:
         if self._thinking_since is not None:
             seconds = self._clock() - self._thinking_since
             self._thinking_since = None
-            self._beside(Text(f"thought for {seconds:.1f} s", "dim"))
+            if seconds >= LEAST_THINKING_S:
+                self._beside(Text(f"thought for {seconds:.1f} s", "dim"))
 
     def _flush(self) -> None:
         self._text(self._deltas.end())

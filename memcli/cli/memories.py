@@ -43,6 +43,12 @@ def keep_under(store: Store, conversation: Conversation, memory: MemoryModel) ->
     return f"kept under memory {memory} from now on, no longer under {conversation.memory}: {_MEANS[memory]}"
 
 
+def request_of(conversation: Conversation) -> Request:
+    """Ask for a context with the tools that the conversation's last chat recorded."""
+    tools = conversation.settings.get("tools_tokens")
+    return Request(tools_tokens=tools if isinstance(tools, int) else 0)
+
+
 _MEANS = {
     "window": "the newest messages stay word for word, and a running summary stands for the rest",
     "turns": "each completed turn becomes a summary, made when the next turn ends",

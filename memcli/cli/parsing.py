@@ -76,21 +76,25 @@ def _parsed_plainly(params: Iterable[object]) -> list[object]:
     for param in plain:
         parser = _parser(param)
         if parser is not None:
-            param._runtime_param = _Plain(parser)  # type: ignore[attr-defined]
+            param._runtime_param = _Plain(parser, _container(param))  # type: ignore[attr-defined]
     return plain
 
 
-class _Plain:
-    """What Typer asks of a parameter's parser: None for nothing given, each item of a list, else the value."""
+_Container = type[list[object]] | type[tuple[object, ...]]
 
-    def __init__(self, parse: Callable[[str], object]) -> None:
+
+class _Plain:
+    """What Typer asks of a parameter's parser: None for nothing given, each item of a list or tuple, else the value."""
+
+    def __init__(self, parse: Callable[[str], object], container: _Container) -> None:
         self.parse = parse
+        self.container = container
 
     def coerce(self, value: object, param: object, ctx: typer.Context) -> object:
         if value is None:
             return None
         if isinstance(value, (list, tuple)):
-            return [self._one(item, param, ctx) for item in value]
+            return self.container(self._one(item, param, ctx) for item in value)
         return self._one(value, param, ctx)
 
     def _one(self, value: object, param: object, ctx: typer.Context) -> object:
@@ -109,6 +113,11 @@ def _parser(param: object) -> Callable[[str], object] | None:
     if descriptor.choices is not None:
         return _choice_of(tuple(str(choice) for choice in descriptor.choices))
     return _PARSERS.get(descriptor.annotation)
+
+
+def _container(param: object) -> _Container:
+    annotation: object = param.type_descriptor.annotation  # type: ignore[attr-defined]
+    return tuple if getattr(annotation, "__origin__", None) is tuple else list
 
 
 def _choice_of(choices: tuple[str, ...]) -> Callable[[str], str]:
@@ -139,5 +148,5 @@ def _truth(text: str) -> bool:
 
 
 _PARSERS: dict[object, Callable[[str], object]] = {
-    str: str, list[str]: str, int: _whole, list[int]: _whole, float: _number, bool: _truth,
+    str: str, list[str]: str, tuple[str, str]: str, int: _whole, list[int]: _whole, float: _number, bool: _truth,
 }  # fmt: skip

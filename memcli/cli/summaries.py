@@ -13,14 +13,20 @@ import typer
 
 from memcli.cli import output
 from memcli.cli.history import conversation_row
+from memcli.cli.numbers import parse_summary_id
 from memcli.cli.options import ConversationName, Db, Json, JsonLines, Limit, NoColor, Quiet, Since
 from memcli.cli.session import Session, reading
 from memcli.cli.terminal import Terminal
+from memcli.errors import UsageError
 from memcli.memory.lineage import Descent, lineage
 from memcli.records import Call, Conversation
 
 Row = TypeVar("Row")
 Full = Annotated[bool, typer.Option("--full", help="Also the whole text of what was superseded.")]
+Diff = Annotated[
+    tuple[int, int] | None,
+    typer.Option("--diff", metavar="A B", parser=parse_summary_id, help="Show what the second says otherwise."),
+]
 _SHOWN_STATUSES = ("failed", "rejected", "interrupted")
 
 
@@ -29,6 +35,7 @@ def summaries(
     since: Since = None,
     limit: Limit = None,
     full: Full = False,
+    diff: Diff = None,
     as_json: Json = False,
     as_lines: JsonLines = False,
     db: Db = None,
@@ -38,10 +45,16 @@ def summaries(
     """Show every summary ever made: what it covers and what it cost.
 
     Each stands behind what it was made of: ● ends a line of summaries that took one another's place, ├ marks what was
-    folded into it. Attempts that failed come last. With -n the newest are shown.
+    folded into it. Attempts that failed come last. With -n the newest are shown. --diff compares two word by word,
+    and names the exact values gained and lost.
     """
+    if diff is not None and (since is not None or limit is not None or full):
+        raise UsageError("--diff takes two summaries and nothing else", "leave --since, -n and --full out")
     with reading(db=db, quiet=quiet, no_color=no_color) as session:
         found = session.conversation(conversation)
+        if diff is not None:
+            _show_difference(session, found, diff, as_json=as_json, as_lines=as_lines)
+            return
         every = session.store.summaries.list(found.id)
         family = lineage(every, session.store.turns.spans(found.id)) if every else []
         made = _wanted(family, since, limit)
@@ -99,6 +112,15 @@ def attempt_row(call: Call) -> Mapping[str, object]:
         "output_tokens": call.output_tokens,
         "started_at": call.started_at,
     }
+
+
+def _show_difference(
+    session: Session, conversation: Conversation, ids: tuple[int, int], *, as_json: bool, as_lines: bool
+) -> None:
+    from memcli.cli.differences import show_difference
+
+    head = {"conversation": conversation_row(conversation)} if as_json or as_lines else None
+    show_difference(session, conversation, ids, head, as_line=as_lines)
 
 
 def _wanted(family: Sequence[Descent], since: datetime | None, limit: int | None) -> list[Descent]:

@@ -26,7 +26,7 @@ from memcli.memory.verdict import reject
 from memcli.records import NewSummary, StoredMessage, Summary, SummaryKind, SummaryState
 from memcli.store import Store
 
-FoldStatus = Literal["compacted", "nothing", "proposed", "rejected", "failed", "locked", "undone"]
+FoldStatus = Literal["compacted", "nothing", "proposed", "rejected", "failed", "locked", "undone", "discarded"]
 
 CHUNK_TOKENS = 6000
 """The most history one request carries, however large the summarizer's window: it bounds the cost of one failure."""

@@ -26,8 +26,9 @@ HEADS: tuple[SummaryKind, ...] = ("running", "compaction")
 def apply(store: Store, conversation: Conversation, summary_id: int) -> FoldResult:
     """Put a proposal in force, or a summary that was undone. The result's status is `compacted`.
 
-    Applying one that is in force changes nothing. Raises NotFound, UsageError for what is no proposal, and CompactionRejected, with nothing changed, when another
-    compaction was made since, or messages it covers were taken back or came back.
+    Applying one that is in force changes nothing. Raises NotFound, UsageError for what is no proposal, and
+    CompactionRejected, with nothing changed, when another compaction was made since, or messages it covers were taken
+    back or came back.
     """
     summary = store.summaries.get(conversation.id, summary_id)
     if summary.in_force:

@@ -31,7 +31,7 @@ from memcli.store import Store
 
 Origin = Literal["recorded", "rebuilt", "next"]
 """`recorded`: a call saw exactly this; `rebuilt`: worked out for a moment without a call; `next`: what comes next."""
-_REFERENCE = re.compile(r"(?:call\s*)?(?P<call>\d+)|#(?P<message>\d+)|(?P<next>next|now)", re.IGNORECASE)
+_REFERENCE = re.compile(r"(?:call\s*)?(?P<call>\d+)|(?:#|m)(?P<message>\d+)|(?P<next>next|now)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,13 +56,13 @@ class Moment:
 def seen(
     store: Store, conversation: Conversation, policy: Policy, request: Request, reference: str
 ) -> Moment:  # fmt: skip
-    """Find the moment a person means: `3` or `call 3` a call, `#41` a message, `next` or `now` the next call.
+    """Find the moment a person means: `3` or `call 3` a call, `#41` or `m41` a message, `next` or `now` the next call.
 
     Raises UsageError for anything else, and NotFound.
     """
     match = _REFERENCE.fullmatch(reference.strip())
     if match is None:
-        raise UsageError(f"{reference!r} names no moment", "use a call's number, #41 for a message, or next")
+        raise UsageError(f"{reference!r} names no moment", "use a call's number, m41 for message #41, or next")
     if match["call"]:
         return of_call(store, conversation, int(match["call"]), policy=policy)
     if match["message"]:

@@ -29,6 +29,8 @@ class Alternative:
     label: str
     memory: MemoryModel
     policy: Policy
+    model: str = ""
+    """The model whose tokenizer counts; "" where none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ def alternative(
         changed = replace(changed, **{name: parse(name, value, "--compare")})  # type: ignore[arg-type]
         if name == "memory":
             memory = cast("MemoryModel", changed.memory)
-    return Alternative(text.strip() or "as it is", memory, Policy.of(changed, limit_tokens=limit_of(changed)))
+    policy = Policy.of(changed, limit_tokens=limit_of(changed))
+    return Alternative(text.strip() or "as it is", memory, policy, changed.model)
 
 
 def compare(

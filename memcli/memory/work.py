@@ -24,7 +24,7 @@ from memcli.records import Conversation, NewSummary, Summary, SummaryKind, Summa
 from memcli.store import Store
 
 ANSWER_ROOM = 2
-"""How often a summary's cap is kept free for the answer: its tokens are not budget tokens, and reasoning comes first."""
+"""How often a summary's cap is kept free for the answer: its tokens are no budget tokens, and reasoning comes first."""
 LEAST_BODY_TOKENS = 16
 LABEL_TOKENS = 8
 """What a line's label, its message id and its speaker, takes."""

@@ -62,11 +62,19 @@ def test_a_new_conversation_begins_under_the_model_asked_for(run: Run, server: F
     assert [summary.kind for summary in store.summaries.list(store.conversations.find("last").id)] == ["turn"]
 
 
+def test_an_agent_of_ones_own_keeps_the_past_its_own_way(run: Run, server: FakeOllama, store: Store) -> None:
+    made = add_chat(store, "parcels", 2)
+    refused = run("chat", "hello", "-c", "parcels", "--memory", "turns", "--agent", "somebody:get_config")
+    assert (refused.code, refused.err.splitlines()[0]) == (2, "error: an agent of your own is kept under memory window")
+    store.conversations.set_memory(made.id, "turns")
+    assert run("chat", "hello", "-c", "parcels", "--agent", "somebody:get_config").err == refused.err
+
+
 def test_memory_moves_a_conversation_there_and_back(screen: Screen) -> None:
     screen.type("first")
     assert screen.type("/memory turns") == (
         "kept under memory turns from now on, no longer under window: each completed turn becomes a summary, made when"
-        " the next\nturn ends; /memory window goes back\n"
+        " the next \nturn ends; /memory window goes back\n"
     )
     screen.type("second")
     assert [summary.kind for summary in screen.talk.store.summaries.list(screen.desk.begun().id)] == ["turn"] * 2

@@ -139,7 +139,7 @@ def test_raw_is_what_a_provider_gets(run: Run, store: Store) -> None:
     result = said("tool", "nine vans", tool_call_id="c1")
     add_turn(store, made, said("human", "How many?"), said("ai", "", tool_calls=[CALL]), result, said("ai", "Nine."))
     document = run("context", "trip", "--raw", "--json").document
-    nothing = {"tool_calls": [], "tool_call_id": None, "name": None, "is_error": False}
+    nothing: dict[str, object] = {"tool_calls": [], "tool_call_id": None, "name": None, "is_error": False}
     assert document == {
         "version": 1, "conversation": made.id, "memory": "window", "limit_tokens": 8192,
         "messages": [

@@ -99,4 +99,5 @@ def test_text_from_a_model_cannot_act_on_the_terminal(run: Run, store: Store) ->
 
 def test_a_reader_that_leaves_early_is_no_error(store: Store) -> None:
     a_summarised_talk(store)
-    assert in_shell("memcli summaries | head -1") == Outcome(0, "●  s1 running  superseded by s2  covers #1–#2, turn 1\n", "")
+    first = "●  s1 running  superseded by s2  covers #1–#2, turn 1\n"
+    assert in_shell("memcli summaries | head -1") == Outcome(0, first, "")

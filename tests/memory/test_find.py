@@ -22,7 +22,7 @@ TIGHT = Policy(max_tokens=60, limit_tokens=2000, output_reserve=200)
 
 
 def a_talk(store: Store) -> Conversation:
-    """Store a talk: the first turn is summarised, the last is in the window, one between them in neither, one failed."""
+    """Store a talk: the first turn is summarised, the last is in the window, one between is in neither, one failed."""
     talk = begin(store)
     add_turn(store, talk, said("human", "My seat is 14C, says Ann."), said("ai", "Noted: seat 14C, paid $1,859."))
     summary = NewSummary(

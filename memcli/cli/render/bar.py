@@ -18,8 +18,9 @@ MOST_CELLS = 100
 class LimitBar:
     """The bar of one context, as wide as the terminal lets it be."""
 
-    def __init__(self, context: Context) -> None:
+    def __init__(self, context: Context, *, has_legend: bool = True) -> None:
         self.context = context
+        self.has_legend = has_legend
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the bar and its legend; letters tell the parts apart where there is no colour."""
@@ -31,6 +32,8 @@ class LimitBar:
         for swatch, width in zip(present, cells, strict=True):
             bar.append((swatch.fill if has_colour else swatch.letter) * width, swatch.style)
         yield Padding(bar, (0, 1), expand=False)
+        if not self.has_legend:
+            return
         entries = _legend(present, sizes, self.context.limit_tokens, has_colour=has_colour)
         yield Padding(Text("\n").join(_packed(entries, options.max_width - 2)), (0, 1), expand=False)
 

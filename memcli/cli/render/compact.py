@@ -12,6 +12,7 @@ from rich.text import Text
 from memcli.cli.cleaning import clean, clean_line
 from memcli.cli.compactions import Outcome
 from memcli.cli.render.palette import counted, span
+from memcli.cli.render.proposal import next_steps
 from memcli.cli.render.words import percent
 from memcli.memory.fold import FoldResult, FoldStatus
 
@@ -19,6 +20,7 @@ STATUS_STYLES: dict[FoldStatus, str] = {
     "compacted": "green",
     "undone": "green",
     "proposed": "cyan",
+    "discarded": "yellow",
     "nothing": "dim",
     "rejected": "bold red",
     "failed": "bold red",
@@ -40,7 +42,7 @@ def _single(outcome: Outcome) -> RenderableType:
     lines: list[RenderableType] = [told]
     if result.error and result.status != "nothing":
         lines.append(Text(f"  {clean_line(result.error)}"))
-    if result.summary is not None and result.status != "undone":
+    if result.summary is not None and result.status not in ("undone", "discarded"):
         summary = result.summary
         kept = "" if summary.fidelity is None else f" · {percent(summary.fidelity)} of the exact values kept"
         stood_in = " · standing in for a model that keeps failing" if summary.fallback else ""
@@ -48,6 +50,8 @@ def _single(outcome: Outcome) -> RenderableType:
         lines += [Text(by, "dim"), Text(""), Text(clean(summary.text))]
         if summary.values:
             lines += [Text(""), Text.assemble(("values: ", "dim"), clean_line("; ".join(summary.values)))]
+        if result.status == "proposed":
+            lines += [Text(""), next_steps(outcome.conversation, summary.id)]
     return Group(*lines)
 
 
@@ -58,10 +62,12 @@ def _what(result: FoldResult) -> str:
     if result.status == "undone":
         stands = f"s{result.summary.id} is in force again" if result.summary else "no summary is in force"
         return f"{ids}: {stands}"
+    if result.status == "discarded" and result.summary is not None:
+        return f"s{result.summary.id}, over {ids}; it stays in `memcli summaries`, and nothing in force changed"
     if result.first_message_id is None or result.last_message_id is None:
         return ""
     size = f"{ids} ({counted(result.last_message_id - result.first_message_id + 1, 'message')}){_made(result)}"
-    if result.status == "proposed":
+    if result.status == "proposed" and result.summary is None:
         cost = f"{_cost(result)} if a model writes it" if result.calls else _cost(result)
         about = "about" if _made(result) else "at most"
         return f"{size}: {result.tokens_before:,} → {about} {counted(result.tokens_after, 'token')}, {cost}"
@@ -101,9 +107,15 @@ def _table(outcomes: Sequence[Outcome]) -> Table:
             Text(span(result.first_message_id, result.last_message_id)),
             Text(f"{result.tokens_before:,} → {result.tokens_after:,}" if result.tokens_before else "–"),
             *([Text(f"{result.calls:,}")] if asked else []),
-            Text(clean_line(result.error or ""), "dim"),
+            Text(_why(result), "dim"),
         )
     return table
+
+
+def _why(result: FoldResult) -> str:
+    if result.status == "proposed" and result.summary is not None:
+        return f"s{result.summary.id} waits for --apply"
+    return clean_line(result.error or "")
 
 
 def _totals(outcomes: Sequence[Outcome]) -> Text:

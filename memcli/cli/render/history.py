@@ -72,9 +72,14 @@ def families_table(members: Iterable[Member], now: datetime, titles: Mapping[str
     return table
 
 
-def message_text(message: StoredMessage) -> Text:
-    """Write one message: a line that says which, its text, and what it asked tools to do."""
+def message_text(message: StoredMessage, *, mark: str = "") -> Text:
+    """Write one message: a line that says which, its text, and what it asked tools to do.
+
+    `mark` stands behind its role: that it is pinned.
+    """
     shown = _head(message.id, message.role, message.state)
+    if mark:
+        shown.append(f"  {mark}", "bold yellow")
     turn = f"turn {message.turn_id}  " if message.turn_id is not None else ""
     shown.append(f"  {turn}{message.tokens:,} tokens  {when(message.created_at)}\n", "dim")
     if message.state in _STATES:

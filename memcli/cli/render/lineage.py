@@ -47,7 +47,7 @@ class Lineage:
 
     def _lines(self, console: Console, descent: Descent, width: int) -> list[Text]:
         text = head_text(descent, self.memory)
-        is_whole = self.full or self.is_plain or descent.fate == "in force"
+        is_whole = self.full or self.is_plain or descent.fate in ("in force", "proposed")
         if is_whole:
             text = Text("\n").join([text, *_body(descent), Text()])
         lines = text.split("\n", allow_blank=True) if self.is_plain else text.wrap(console, max(width, 1), tab_size=4)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memcli.cli.repl import changing, showing
+from memcli.cli.repl import changing, pinning, showing
 from memcli.cli.repl.commands import Command, Registry
 from memcli.cli.repl.desk import Desk
 
@@ -21,6 +21,8 @@ COMMANDS = (
     Command("tokens", "what the next call takes", showing.tokens),
     Command("memory", "how the past is kept, or keep it another way", changing.memory, "[window|turns]"),
     Command("plan", 'the plan, or set it; "" ends it', changing.plan, "[TEXT]"),
+    Command("pin", "keep a message word for word, or list what is pinned", pinning.pin, "[ID]"),
+    Command("unpin", "let a pinned message be folded again", pinning.unpin, "ID"),
     Command("compact", "fold old messages into the summary now", changing.compact, "[INSTRUCTIONS]", ("summarize",)),
     Command("retry", "ask the last message again", changing.retry),
     Command("undo", "take the last turn back", changing.undo),

@@ -69,8 +69,9 @@ def history(desk: Desk, argument: str) -> None:
     shown = list(islice(newest, limit))
     if len(shown) < conversation.last_message_id:
         desk.say(f"the newest {len(shown)} of {conversation.last_message_id} messages; /history all shows every one")
+    pins = set(desk.talk.store.pins.list(conversation.id))
     for message in reversed(shown):
-        desk.show(message_text(message))
+        desk.show(message_text(message, mark="pinned" if message.id in pins else ""))
 
 
 def summaries(desk: Desk, _argument: str) -> None:

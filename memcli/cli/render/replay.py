@@ -1,0 +1,132 @@
+"""A walk under a policy, on one screen: whether it is safe, and a row a turn with tokens and what is forgotten."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rich import box
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
+from rich.table import Table
+from rich.text import Text
+
+from memcli.cli.cleaning import clean_line
+from memcli.cli.inspect_replay import Walk
+from memcli.cli.render.context import MOST_COLUMNS
+from memcli.cli.render.palette import Detail, counted
+from memcli.memory.replay import ReplayRow
+from memcli.records import Conversation
+
+MOST_ROWS = 30
+"""Turns shown before those on which nothing new happened are counted, short of --full."""
+LAST_ROWS = 4
+"""Turns at the end that are shown whatever happened."""
+MOST_MARKED = 22
+"""Turns of a long walk that are shown because something happened."""
+MOST_PROBLEMS = 5
+"""Problems that are told in words, short of a pipe."""
+NARROW = 100
+"""Columns from which the bar is long."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayView:
+    """Walks as they are shown, one below another."""
+
+    conversation: Conversation
+    walks: Sequence[Walk]
+    detail: Detail
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """Write each verdict above its rows."""
+        is_plain = self.detail == "plain"
+        width = options.max_width if is_plain else min(options.max_width, MOST_COLUMNS)
+        name = clean_line(self.conversation.name or "") or self.conversation.id[:8]
+        stored = counted(self.conversation.last_message_id, "message")
+        yield Text.assemble((name, "bold"), (f"  {stored} walked from the first turn · nothing is changed", "dim"))
+        yield Text("peak: the turn's largest call; after: what the next call would begin with", "dim")
+        for walk in self.walks:
+            yield Text("")
+            for section in self._sections(walk, is_plain=is_plain, bar=20 if width >= NARROW else 10):
+                yield from console.render(section, options.update(width=width))
+
+    def _sections(self, walk: Walk, *, is_plain: bool, bar: int) -> Iterator[RenderableType]:
+        yield verdict(walk)
+        if not walk.rows:
+            return
+        table = Table(box=None if is_plain else box.SIMPLE, padding=(0, 1), show_edge=False)
+        for name in ("turn", "to", "peak"):
+            table.add_column(name, justify="right", no_wrap=True)
+        if not is_plain:
+            table.add_column("of limit", no_wrap=True)
+        for name in ("after", "summary", "verbatim", "folds", "forgotten"):
+            table.add_column(name, justify="right", no_wrap=True)
+        for row in _wanted(walk.rows) if self.detail == "brief" else [(row, 0) for row in walk.rows]:
+            _add(table, walk, *row, bar=0 if is_plain else bar)
+        yield table
+        for problem in walk.problems if is_plain else walk.problems[:MOST_PROBLEMS]:
+            yield Text.assemble((f" turn {problem.turn:,}: ", "bold red"), clean_line(problem.problem or ""))
+
+
+def verdict(walk: Walk) -> Text:
+    """Say in two lines whether a policy is safe for this conversation."""
+    item, policy, peak, worst = walk.alternative, walk.alternative.policy, walk.peak, walk.worst
+    what = f"memory {item.memory} · max_tokens {policy.max_tokens:,} · limit {policy.limit_tokens:,}"
+    label = "" if item.label == "as it is" else f"{clean_line(item.label)}  "
+    head = Text.assemble((label, "bold"), (what, "dim"), "\n")
+    if not walk.rows:
+        return head.append("nothing to walk: the conversation is empty")
+    head.append("safe" if walk.is_safe else "not safe", "bold green" if walk.is_safe else "bold red")
+    sent = peak.peak_tokens if peak is not None else 0
+    turns, folds = counted(len(walk.rows), "turn"), counted(walk.folds, "fold")
+    head.append(f": {turns}, at most {sent:,} tokens on a call, {folds}")
+    if worst is None:
+        head.append(", nothing ever forgotten")
+    else:
+        head.append(f", up to {counted(worst.most_forgotten, 'message')} forgotten (turn {worst.turn})", "red")
+    if walk.problems:
+        first = walk.problems[0]
+        head.append(f", {counted(len(walk.problems), 'problem')} from turn {first.turn} on", "red")
+    return head
+
+
+def _wanted(rows: Sequence[ReplayRow]) -> list[tuple[ReplayRow, int]]:
+    """Choose the rows of a long walk on which something happened, each with the number left out before it."""
+    if len(rows) <= MOST_ROWS:
+        return [(row, 0) for row in rows]
+    marked = [row.turn for before, row in pairwise(rows) if _is_new(before, row)]
+    kept = {*marked[:MOST_MARKED], rows[0].turn, *(row.turn for row in rows[-LAST_ROWS:])}
+    chosen: list[tuple[ReplayRow, int]] = []
+    last = 0
+    for row in rows:
+        if row.turn in kept:
+            chosen.append((row, row.turn - last - 1))
+            last = row.turn
+    return chosen
+
+
+def _is_new(before: ReplayRow, row: ReplayRow) -> bool:
+    problem = row.problem is not None and row.problem != before.problem
+    return problem or row.folds > before.folds or row.most_forgotten > before.most_forgotten
+
+
+def _add(table: Table, walk: Walk, row: ReplayRow, left_out: int, *, bar: int) -> None:
+    if left_out:
+        table.add_row(Text("⋮", "dim"), Text(f"{left_out:,} more", "dim"))
+    limit = walk.alternative.policy.limit_tokens
+    cells = [Text(f"{row.turn:,}"), Text(f"#{row.last_message_id}", "dim"), Text(_tokens(row.peak_tokens))]
+    if bar:
+        cells.append(_bar(row.peak_tokens, limit, bar))
+    forgotten = Text(f"{row.most_forgotten:,}", "bold red" if row.most_forgotten else "dim")
+    cells += [Text(_tokens(row.tokens)), Text(_tokens(row.summary_tokens), "yellow"), Text(f"{row.verbatim:,}")]
+    table.add_row(*cells, Text(f"{row.folds:,}"), forgotten)
+
+
+def _tokens(tokens: int) -> str:
+    return f"{tokens:,}" if tokens else "–"
+
+
+def _bar(tokens: int, limit: int, cells: int) -> Text:
+    filled = min(cells, -(-tokens * cells // limit)) if limit else 0
+    return Text.assemble(("█" * filled, "green" if tokens < 0.8 * limit else "yellow"), ("░" * (cells - filled), "dim"))
