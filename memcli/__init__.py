@@ -24,10 +24,21 @@ if TYPE_CHECKING:
     from memcli.agent.compactor import LLMMemoryCompactor
     from memcli.agent.embedded import EmbeddedChat
     from memcli.agent.history import PersistentChatHistory
+    from memcli.agent.limits import Model
     from memcli.agent.summarizer import ModelSummarizer
+    from memcli.agent.typed import (
+        AgentMessage,
+        AgentToAgentMessage,
+        CompactionMessage,
+        PlanMessage,
+        RenderableMessageMixin,
+        SummaryMessage,
+        UserMessage,
+    )
     from memcli.agent.window_builder import MAX_HISTORY_TOKENS, ContextWindowBuilder
     from memcli.errors import MemcliError
     from memcli.memory.context import Policy
+    from memcli.memory.recalls import ChatHistoryCompaction, ChatTurnContext, ChatTurnSummary, LLMDigestibleMixin
     from memcli.memory.summarizer import Completion, ExtractiveSummarizer, Summarizer
     from memcli.records import Conversation, StoredMessage, Summary
     from memcli.store import Store
@@ -39,27 +50,39 @@ _HOMES = {
     "AgentBuilder": "memcli.agent.builder",
     "AgentConfig": "memcli.agent.base",
     "AgentConfigWithDefaults": "memcli.agent.base",
+    "AgentMessage": "memcli.agent.typed",
+    "AgentToAgentMessage": "memcli.agent.typed",
     "BaseAgent": "memcli.agent.base",
     "BaseAgentBuilder": "memcli.agent.builder",
     "BaseInjector": "memcli.agent.base",
     "BaseMemoryCompactor": "memcli.agent.base",
+    "ChatHistoryCompaction": "memcli.memory.recalls",
+    "ChatTurnContext": "memcli.memory.recalls",
+    "ChatTurnSummary": "memcli.memory.recalls",
+    "CompactionMessage": "memcli.agent.typed",
     "Completion": "memcli.memory.summarizer",
     "ContextWindowBuilder": "memcli.agent.window_builder",
     "Conversation": "memcli.records",
     "EmbeddedChat": "memcli.agent.embedded",
     "ExtractiveSummarizer": "memcli.memory.summarizer",
     "Injector": "memcli.agent.base",
+    "LLMDigestibleMixin": "memcli.memory.recalls",
     "LLMMemoryCompactor": "memcli.agent.compactor",
     "MAX_HISTORY_TOKENS": "memcli.agent.window_builder",
     "MemcliError": "memcli.errors",
+    "Model": "memcli.agent.limits",
     "ModelSummarizer": "memcli.agent.summarizer",
     "PersistentChatHistory": "memcli.agent.history",
+    "PlanMessage": "memcli.agent.typed",
     "Policy": "memcli.memory.context",
+    "RenderableMessageMixin": "memcli.agent.typed",
     "RepositoriesInstances": "memcli.agent.base",
     "Store": "memcli.store",
     "StoredMessage": "memcli.records",
     "Summarizer": "memcli.memory.summarizer",
     "Summary": "memcli.records",
+    "SummaryMessage": "memcli.agent.typed",
+    "UserMessage": "memcli.agent.typed",
 }
 """Where each public name lives. A new one is added here, above and in `__all__`; a test holds the three together."""
 
@@ -69,26 +92,38 @@ __all__ = [
     "AgentBuilder",
     "AgentConfig",
     "AgentConfigWithDefaults",
+    "AgentMessage",
+    "AgentToAgentMessage",
     "BaseAgent",
     "BaseAgentBuilder",
     "BaseInjector",
     "BaseMemoryCompactor",
+    "ChatHistoryCompaction",
+    "ChatTurnContext",
+    "ChatTurnSummary",
+    "CompactionMessage",
     "Completion",
     "ContextWindowBuilder",
     "Conversation",
     "EmbeddedChat",
     "ExtractiveSummarizer",
     "Injector",
+    "LLMDigestibleMixin",
     "LLMMemoryCompactor",
     "MemcliError",
+    "Model",
     "ModelSummarizer",
     "PersistentChatHistory",
+    "PlanMessage",
     "Policy",
+    "RenderableMessageMixin",
     "RepositoriesInstances",
     "Store",
     "StoredMessage",
     "Summarizer",
     "Summary",
+    "SummaryMessage",
+    "UserMessage",
     "__version__",
 ]
 

@@ -7,7 +7,6 @@ Nothing heavy is imported until a file is there to read: inspection commands sta
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from pathlib import Path
@@ -210,22 +209,11 @@ def _read_toml(path: Path) -> Mapping[str, object]:
         raise UsageError(f"{path} cannot be read: {err}", "mend the file, or move it away") from err
 
 
-_XDG_DEFAULTS = {"config": ".config", "data": ".local/share", "state": ".local/state"}
-"""Source: the XDG Base Directory Specification, 0.8."""
-
-
 def _user_directory(kind: Literal["config", "data", "state"]) -> Path:
-    """Locate one of the user's directories: where MEMCLI_*_DIR says, else where the platform has it.
-
-    On Linux that is two lines of the XDG specification; platformdirs, which knows the others, takes longer to import
-    than a store takes to open.
-    """
+    """Locate one of the user's directories: where MEMCLI_*_DIR says, else where the platform has it."""
     override = os.environ.get(f"MEMCLI_{kind.upper()}_DIR")
     if override:
         return Path(override)
-    if sys.platform == "linux" and "ANDROID_DATA" not in os.environ:
-        named = os.environ.get(f"XDG_{kind.upper()}_HOME", "")
-        return (Path(named) if os.path.isabs(named) else Path.home() / _XDG_DEFAULTS[kind]) / "memcli"
     import platformdirs
 
     return cast(Path, getattr(platformdirs, f"user_{kind}_path")("memcli", appauthor=False))

@@ -1,4 +1,4 @@
-"""Where the user's directories are: what platformdirs says, whether or not it is asked."""
+"""Where the user's directories are: what platformdirs says, or where the user says."""
 
 from __future__ import annotations
 

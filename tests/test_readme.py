@@ -77,7 +77,12 @@ def test_every_command_and_snippet_runs_and_prints_what_it_says(home: Path, envi
     for block in blocks():
         if block.language == "python":
             done = subprocess.run(
-                [sys.executable, "-c", block.text], cwd=home, env=environment, capture_output=True, text=True, timeout=300
+                [sys.executable, "-c", block.text],
+                cwd=home,
+                env=environment,
+                capture_output=True,
+                text=True,
+                timeout=300,
             )
             assert done.returncode == 0, f"{block.text}\n{done.stderr}"
             ran += 1

@@ -19,7 +19,6 @@ HEAVY = (
 UNREAD = (
     "hashlib", "memcli.memory.extract", "memcli.memory.facts", "memcli.memory.fold", "memcli.memory.text",
     "memcli.memory.values", "secrets", "statistics",
-    *(("platformdirs",) if sys.platform == "linux" else ()),
 )  # fmt: skip
 """What reading a conversation without a plan has no use for: each costs more than opening the store."""
 PROBE = """

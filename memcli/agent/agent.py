@@ -17,10 +17,10 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
 from memcli.agent.codec import encode
-from memcli.agent.events import CallFinished, CallStarted, Folded, Notice, ToolFinished, ToolStarted
+from memcli.agent.events import Alarmed, CallFinished, CallStarted, Folded, Notice, ToolFinished, ToolStarted
 from memcli.agent.events import TurnResult as TurnResult
-from memcli.agent.limits import TRUNCATED_NOTICE, is_truncated, tools_tokens, with_output_limit
 from memcli.agent.limits import Model as Model
+from memcli.agent.limits import tools_tokens, with_output_limit
 from memcli.agent.outgoing import to_langchain
 from memcli.agent.rewind import reopen_turn, rewind_turn
 from memcli.agent.snapshot import ConversationGraph
@@ -28,11 +28,12 @@ from memcli.agent.stream import Answer, Emit, Streams, stream_answer
 from memcli.agent.tools import error_result, run_tool
 from memcli.agent.typed import AgentMessage, UserMessage
 from memcli.errors import MemcliError, ModelError, ModelUnreachable, NotFound, StoreLocked
+from memcli.memory.alarm import alarm_of
 from memcli.memory.context import Context, Policy, Request
+from memcli.memory.estimate import prompt_estimate
 from memcli.memory.fold import FoldResult
 from memcli.memory.model import memory_of
 from memcli.memory.summarizer import Summarizer
-from memcli.memory.tokens import estimate_tokens
 from memcli.memory.wire import wire
 from memcli.records import Conversation, StoredMessage, Turn
 from memcli.store import Store
@@ -199,11 +200,10 @@ class Agent:
         self._prepare(turn, emit)
         context = self.context(turn.id)
         messages = to_langchain(wire(context))
-        estimated = sum(estimate_tokens(str(message.text)) + 4 for message in messages)
         call_id = self._store.calls.begin(
             self.conversation_id, turn_id=turn.id, purpose="chat", model=self._model.label,
             limit_tokens=context.limit_tokens, parts=[part.reference() for part in context.parts],
-            estimated_tokens=estimated,
+            estimated_tokens=prompt_estimate(context),
         )  # fmt: skip
         emit(CallStarted(call_id, context))
         started = time.monotonic()
@@ -212,9 +212,9 @@ class Agent:
             label=self._model.label, limit_tokens=context.limit_tokens, must_say_done=self._model.must_say_done,
         )  # fmt: skip
         self._finish(call_id, answer, started, emit)
-        reported = _input_tokens(answer)
-        if reported and is_truncated(reported, estimated):
-            emit(Notice(TRUNCATED_NOTICE.format(label=self._model.label, reported=reported, estimated=estimated)))
+        alarm = alarm_of(self._store, self.conversation_id, call_id, context) if answer.error is None else None
+        if alarm is not None:
+            emit(Alarmed(alarm.text, alarm.error))
         return answer
 
     def _prepare(self, turn: Turn, emit: Emit) -> None:

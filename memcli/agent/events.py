@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from memcli.errors import MemcliError
+from memcli.errors import MemcliError, ModelError
 from memcli.memory.context import Context
 from memcli.memory.fold import FoldResult
 
@@ -72,6 +72,14 @@ class Notice:
     """Something the user should know, in one line."""
 
     text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Alarmed(Notice):
+    """The server cut a call's prompt and said nothing: the answer there is answers something else."""
+
+    error: ModelError
+    """What a one-shot command ends with, when all else went well."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The model an agent talks to, and what one call may cost: a cap on the answer, the schemas of tools, a prompt cut short."""
+"""The model an agent talks to, and what one call may cost: the answer's cap, tools' schemas, a prompt cut short."""
 
 from __future__ import annotations
 
@@ -10,14 +10,6 @@ from dataclasses import dataclass
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
-
-TRUNCATED_NOTICE = (
-    "{label} read {reported:,} of about {estimated:,} prompt tokens: its server may have cut the oldest off silently"
-)
-TRUNCATED_SHARE = 0.5
-"""A reported count below this share of the estimate is no tokenizer's doing. Source: measured, see tokens.COSTS."""
-LEAST_TRUNCATED_TOKENS = 200
-"""A shorter prompt is not judged: fixed costs weigh too much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +38,3 @@ def tools_tokens(tools: Sequence[BaseTool]) -> int:
     if not tools:
         return 0
     return math.ceil(sum(len(json.dumps(convert_to_openai_tool(tool))) for tool in tools) / 4)
-
-
-def is_truncated(reported_tokens: int, estimated_tokens: int) -> bool:
-    """Tell whether a server read so much less than was sent that it must have cut the prompt."""
-    if estimated_tokens < LEAST_TRUNCATED_TOKENS:
-        return False
-    return reported_tokens < estimated_tokens * TRUNCATED_SHARE

@@ -118,7 +118,10 @@ def compact(
             if everything and not if_needed and not yes:
                 _ask(session, len(found))
             work = partial(propose if proposing else _settle, session, summarizers, order)
-        outcomes = _run(session, found, work)
+        if decision is not None:  # no progress line: an editor may have the screen
+            outcomes = [attempt(item, work, is_only=True) for item in found]
+        else:
+            outcomes = _run(session, found, work)
         for reason in summarizers.reasons:
             session.terminal.note(f"summaries by {clean_line(reason)}")
         _show(session, outcomes, as_json=json)

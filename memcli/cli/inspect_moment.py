@@ -36,7 +36,7 @@ def show_moment(
 def moment_body(moment: Moment, picture: Picture, alarm: Alarm | None) -> Mapping[str, object]:
     """Describe an earlier moment as a picture's document: with which moment it is, and without what comes next."""
     body = dict(picture_json(picture))
-    for key in ("next_fold", "lacks", "warnings"):
+    for key in ("next_fold", "lacks", "reuse", "warnings"):
         del body[key]
     call = moment.call
     ended = {"status": call.status, "error": call.error, "duration_ms": call.duration_ms} if call is not None else None

@@ -79,6 +79,8 @@ class LiveView:
                 self._beside(tool_line(name, self._args, text, is_error=is_error))
             case events.Folded(result):
                 self._beside(fold_line(result))
+            case events.Alarmed(text):
+                self._beside(Text(clean_line(text), "yellow"))
             case events.Notice(text):
                 self._beside(Text(clean_line(text), "dim"))
 

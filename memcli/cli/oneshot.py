@@ -44,7 +44,7 @@ def one_turn(talk: Talk, text: str, *, as_json: bool) -> None:
         result = partner.run_turn(text, shown.take)
     if shown.broken is not None:
         raise shown.broken
-    error = _error(result)
+    error = _error(result) or shown.alarm
     if error is None and not result.answer.strip():
         note(terminal, Text("the model answered nothing", "yellow"))
     if as_json:
@@ -99,6 +99,8 @@ class _Shown:
     terminal: Terminal
     view: View
     call: CallFinished | None = None
+    alarm: MemcliError | None = None
+    """What the server did to a prompt; the answer there is, is shown all the same."""
     broken: OSError | None = None
     """Why standard output takes no more. The turn is finished and stored all the same."""
 
@@ -109,8 +111,11 @@ class _Shown:
         self._guarded(self.view.end)
 
     def take(self, event: Event) -> None:
-        from memcli.agent.events import CallFinished
+        from memcli.agent.events import Alarmed, CallFinished
 
+        if isinstance(event, Alarmed):
+            self.alarm = self.alarm or event.error
+            return
         if isinstance(event, CallFinished):
             self.call = event
         self._guarded(partial(self.view.take, event))

@@ -22,6 +22,7 @@ from memcli.store import Store
 
 if TYPE_CHECKING:
     from memcli.memory.lacking import Lacks
+    from memcli.memory.prefix import Reuse
     from memcli.memory.summarizer import Summarizer
 
 FRAME_TOKENS = 5
@@ -69,6 +70,8 @@ class Picture:
     """The last call to a model whose server reported its prompt's count; None when there is none."""
     lacks: Lacks | None = None
     """The turn summaries that are not there yet, and what they would cost; None under a model that has none."""
+    reuse: Reuse | None = None
+    """What the next prompt shares with the last call's, from its beginning; None before the first call."""
 
     @property
     def is_elsewhere(self) -> bool:
@@ -109,6 +112,7 @@ def take(
         estimate=_estimate(store, conversation, context),
         reported=_reported(store, conversation.id),
         lacks=_lacks(store, conversation, policy, summarizer) if memory == "turns" else None,
+        reuse=_reuse(store, conversation, context),
     )
 
 
@@ -170,6 +174,17 @@ def _tokens_of_rows(store: Store, conversation_id: str, spans: Spans) -> int:
         for first, last in spans
         for message in store.messages.newest_first(conversation_id, up_to=last, down_to=first, excluded=True)
     )
+
+
+def _reuse(store: Store, conversation: Conversation, context: Context) -> Reuse | None:
+    """Compare the next prompt with the last call's: a local server evaluates what they share only once."""
+    calls = store.calls.newest_first(conversation.id, purpose="chat", limit=1)
+    if not calls or not calls[0].parts:
+        return None
+    from memcli.memory.prefix import reuse
+    from memcli.memory.travel import of_call
+
+    return reuse(of_call(store, conversation, calls[0].id).context, context)
 
 
 def _reported(store: Store, conversation_id: str) -> Call | None:

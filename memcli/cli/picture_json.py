@@ -43,6 +43,7 @@ def picture_json(picture: Picture) -> Mapping[str, object]:
         },
         "estimate": {"tokens": picture.estimate.tokens, "method": picture.estimate.method},
         "reported": _reported_json(picture),
+        "reuse": _reuse_json(picture),
         "next_fold": {
             "reason": picture.due.reason,
             "user_messages_left": picture.due.turns_left,
@@ -89,6 +90,13 @@ def _part_json(part: Part) -> Mapping[str, object]:
         "summary": part.summary_id,
         "text": part.text,
     }
+
+
+def _reuse_json(picture: Picture) -> Mapping[str, object] | None:
+    reuse = picture.reuse
+    if reuse is None:
+        return None
+    return {"tokens": reuse.shared_tokens, "of_tokens": reuse.total_tokens, "share": round(reuse.share, 4)}
 
 
 def _lacks_json(picture: Picture) -> Mapping[str, object] | None:

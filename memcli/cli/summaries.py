@@ -97,6 +97,7 @@ def summary_row(descent: Descent) -> Mapping[str, object]:
         "folds": list(descent.folds),
         "turns": list(descent.turns) if descent.turns else None,
         "cleared": descent.is_cleared,
+        "edited_from": summary.details.get("edited_from"),
         "created_at": summary.created_at,
     }
 

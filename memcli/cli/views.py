@@ -67,6 +67,8 @@ class PlainView:
             case events.Folded(result):
                 self._end_line()
                 self._note(fold_line(result))
+            case events.Alarmed(text):
+                self._note(Text(clean_line(text), "yellow"))
             case events.Notice(text):
                 self._note(Text(clean_line(text), "dim"))
             case _:

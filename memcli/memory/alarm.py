@@ -74,12 +74,12 @@ def judge(call: Call, context: Context, pairs: Sequence[tuple[int, int]]) -> Ala
     if call.status == "failed":
         return _failure(call, by_script)
     reported = call.input_tokens
-    if not reported or by_script < LEAST_JUDGED_TOKENS:
+    if not reported or by_script - _tools_tokens(context) < LEAST_JUDGED_TOKENS:
         return None
     known = corrected(by_script, pairs, call.model)
     is_trusted = known.calls >= TRUSTED_CALLS
     expected, share = (known.tokens, TRUSTED_SHARE) if is_trusted else (by_script, LEAST_CREDIBLE)
-    if reported >= expected * share:
+    if reported >= (expected if is_trusted else by_script - _tools_tokens(context)) * share:
         return None
     needed = int(turn_estimate(context) * expected / by_script)
     if reported < needed * share:
@@ -113,6 +113,11 @@ def turn_estimate(context: Context) -> int:
 def is_overflow(error: Exception) -> bool:
     """Tell whether an error is a server's or our own word that a prompt is too long."""
     return isinstance(error, ContextOverflow) or _REFUSED.search(str(error)) is not None
+
+
+def _tools_tokens(context: Context) -> int:
+    """Count the tools' schemas, which some templates send in a shorter form, and some not at all."""
+    return sum(part.tokens for part in context.parts if part.source == "tools")
 
 
 def _failure(call: Call, estimated: int) -> Alarm | None:

@@ -16,6 +16,7 @@ from memcli.memory.clip import Shown
 from memcli.memory.context import Part, Policy, Request, system_tokens
 from memcli.memory.pairs import Entry, arrange
 from memcli.memory.parts import message_part, system_parts, tools_parts
+from memcli.memory.plans import current_plan
 from memcli.records import Conversation, StoredMessage
 from memcli.store import Store
 
@@ -68,6 +69,24 @@ def pin_parts(store: Store, pins: Sequence[StoredMessage], shown: Collection[int
     return parts
 
 
+def beside(pins: Sequence[Part], window: Sequence[Part]) -> list[Part]:
+    """Put pins before a window; those of its first turn that it left out stand behind that turn's question."""
+    first = window[0].first_message_id if window else None
+    later = [part for part in pins if first is not None and (part.first_message_id or 0) > first]
+    return [*pins[: len(pins) - len(later)], *window[:1], *later, *window[1:]]
+
+
+def in_full(parts: Iterable[Part], pins: Sequence[StoredMessage]) -> list[Part]:
+    """Show pinned messages word for word where a budget had clipped them: `room_beside` kept the room for that."""
+    ids = {message.id for message in pins}
+    return [
+        replace(message_part(Shown.whole(part.message)), why=WHY)
+        if part.message is not None and part.state == "clipped" and part.message.id in ids
+        else part
+        for part in parts
+    ]
+
+
 def unit_of(store: Store, message: StoredMessage) -> list[StoredMessage]:
     """Read what must stay together with a message: a call with all its results; most messages stand alone."""
     if message.role != "tool" and not message.tool_calls:
@@ -100,9 +119,10 @@ def pin(store: Store, conversation: Conversation, policy: Policy, request: Reque
     needed = sum(item.tokens for item in kept.values())
     available = _available(store, conversation, policy, request)
     if needed > available:
-        raise ContextOverflow(
-            f"pinning #{message_id}", needed, max(available, 0), "unpin others, or raise --limit-tokens"
-        )
+        others = [id for id in store.pins.list(conversation.id) if id != message_id]
+        what = f"pinning #{message_id}" + (f" beside {len(others)} pinned already" if others else "")
+        hint = "`memcli history --unpin ID` makes room, and so does a larger limit_tokens"
+        raise ContextOverflow(what, needed, max(available, 0), hint)
     store.pins.add(conversation.id, message_id)
     return needed
 
@@ -112,7 +132,7 @@ def _same_turn(message: StoredMessage, reader: Iterable[StoredMessage]) -> Itera
 
 
 def _available(store: Store, conversation: Conversation, policy: Policy, request: Request) -> int:
-    plan = store.plans.current(conversation.id)
+    plan = current_plan(store, conversation.id)
     fixed = sum(part.tokens for part in (*system_parts(store, conversation), *tools_parts(request)))
     fixed += system_tokens(plan.text) if plan else 0
     summary = policy.summary_tokens + policy.values_tokens

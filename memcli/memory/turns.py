@@ -15,7 +15,7 @@ from memcli.memory.context import Context, Ledger, Part, Policy, Request, Source
 from memcli.memory.in_force import Recalls, beyond, is_cleared, recalls_at, recap_of
 from memcli.memory.parts import fit_turn, ids_of, ongoing_turn, system_parts, tools_parts, turn_part
 from memcli.memory.pending import line_tokens, pending_parts, with_line
-from memcli.memory.pins import pin_parts, pinned, room_beside
+from memcli.memory.pins import in_full, pin_parts, pinned, room_beside
 from memcli.memory.plans import current_plan
 from memcli.memory.recalls import render_carried, render_compaction, render_plan, render_recap, render_turn_summary
 from memcli.memory.spans import Spans
@@ -54,7 +54,7 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     room -= sum(part.tokens for part in told)
     excluded = Spans.ids(store.messages.excluded_ids(conversation.id, up_to=last_id))
     gap = Spans.of([(recalls.boundary + 1, before)]) - recalls.covered - excluded - spans_of(system, "verbatim")
-    pending = pending_parts(store, conversation.id, gap, room)
+    pending = in_full(pending_parts(store, conversation.id, gap, room), pins)
     history = sorted((*told, *pending), key=lambda part: part.first_message_id or 0)
     told_first = next((place for place, part in enumerate(history) if part.message is not None), len(history))
     history[told_first:told_first] = pin_parts(store, pins, shown | ids_of(pending))

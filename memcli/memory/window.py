@@ -27,7 +27,7 @@ from memcli.memory.parts import (
     turn_part,
     units_of,
 )
-from memcli.memory.pins import pin_parts, pinned, room_beside
+from memcli.memory.pins import beside, in_full, pin_parts, pinned, room_beside
 from memcli.memory.plans import plan_parts
 from memcli.memory.prompts import render_summary, render_values
 from memcli.memory.spans import Spans
@@ -131,7 +131,7 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
         behind_tokens=_behind(store, conversation, before) if policy.window_step else None,
     )  # fmt: skip
     shown |= {item.message.id for item in window.shown}
-    history = (*pin_parts(store, pins, shown), *map(message_part, window.shown))
+    history = beside(pin_parts(store, pins, shown), in_full(map(message_part, window.shown), pins))
     parts = (*fixed, *history, *map(turn_part, turn_shown), reserve)
     excluded = Spans.ids((*store.messages.excluded_ids(conversation.id, up_to=last_id), *window.unreadable))
     covered = Spans.of([(head.first_message_id, head.last_message_id)]) if head else Spans()

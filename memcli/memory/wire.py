@@ -16,6 +16,7 @@ from typing import Literal, cast
 from memcli.memory.context import Context, Part
 from memcli.memory.pairs import Entry, Placed, arrange
 from memcli.memory.reasoning import answer_text
+from memcli.memory.recalls import escaped
 from memcli.records import MemoryModel, StoredMessage, ToolCall
 
 WireRole = Literal["system", "user", "assistant", "tool"]
@@ -113,7 +114,7 @@ def _message(message: StoredMessage, part: Part) -> WireMessage:
     if message.role == "tool":
         return replace(shown, role="tool", tool_call_id=message.tool_call_id, is_error=data.get("status") == "error")
     label = cast(str, data.get("role") or data.get("name") or message.kind)
-    return replace(shown, content=f"[{label}] {shown.content}" if shown.content.strip() else "")
+    return replace(shown, content=escaped(f"[{label}] {shown.content}") if shown.content.strip() else "")
 
 
 def _identified(call: ToolCall, message_id: int, index: int) -> ToolCall:
@@ -133,5 +134,5 @@ def _placed(messages: Sequence[WireMessage], place: Placed) -> WireMessage:
         return WireMessage("tool", UNKNOWN_RESULT, (), call.id, call.name, is_error=True)
     if place.kind == "stray":
         text = f"[result of {message.name or 'a tool'}, whose call is not in this context] {message.content}"
-        return WireMessage("user", text, message_id=message.message_id)
+        return WireMessage("user", escaped(text), message_id=message.message_id)
     return message

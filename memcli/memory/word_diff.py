@@ -15,6 +15,8 @@ from memcli.records import NewSummary
 
 PieceKind = Literal["same", "removed", "added"]
 _WORD = re.compile(r"\s+|\S+")
+_QUOTED = re.compile(r"^#\d+ ", re.MULTILINE)
+"""How the extractive summarizer begins a quote: the message it is from is no value of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +46,14 @@ def word_diff(before: str, after: str) -> list[Piece]:
     """
     was, now = _WORD.findall(before), _WORD.findall(after)
     pieces: list[Piece] = []
-    for tag, first, last, new_first, new_last in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+    for tag, removed, added in _runs(was, now):
         if tag == "equal":
-            pieces.append(Piece("same", "".join(was[first:last])))
+            pieces.append(Piece("same", removed))
             continue
-        if first < last:
-            pieces.append(Piece("removed", "".join(was[first:last])))
-        if new_first < new_last:
-            pieces.append(Piece("added", "".join(now[new_first:new_last])))
+        if removed:
+            pieces.append(Piece("removed", removed))
+        if added:
+            pieces.append(Piece("added", added))
     return pieces
 
 
@@ -62,7 +64,19 @@ def summary_diff(before: NewSummary, after: NewSummary) -> SummaryDiff:
     )  # fmt: skip
 
 
+def _runs(was: list[str], now: list[str]) -> list[tuple[str, str, str]]:
+    """Cut both texts into runs that are equal or changed; mere white space between two changes is part of them."""
+    runs: list[tuple[str, str, str]] = []
+    for tag, first, last, new_first, new_last in SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+        run = ("equal" if tag == "equal" else "changed", "".join(was[first:last]), "".join(now[new_first:new_last]))
+        if run[0] == "changed" and len(runs) >= 2 and runs[-1][0] == "equal" and runs[-1][1].isspace():
+            space, before = runs.pop(), runs.pop()
+            run = ("changed", before[1] + space[1] + run[1], before[2] + space[2] + run[2])
+        runs.append(run)
+    return runs
+
+
 def _only_in(one: NewSummary, other: NewSummary) -> tuple[str, ...]:
-    values = values_of([one.text, *one.values])
+    values = values_of([_QUOTED.sub("", one.text), *one.values])
     kept = survives(values, other.text, other.values)
     return tuple(value.text for value, alive in zip(values, kept, strict=True) if not alive)

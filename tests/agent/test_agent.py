@@ -303,7 +303,7 @@ def test_fault_21_a_prompt_the_server_cut_silently_raises_an_alarm(store: Store)
     it = watched(store, says("Yes.", input_tokens=100), says("Yes.", input_tokens=1900))
     it.turn("a plain sentence of words " * 300)
     (alarm,) = it.notices
-    assert alarm.startswith("scripted read 100 of about 1,5")
+    assert alarm.startswith("scripted read 100 of about 1,648 prompt tokens: its server cut what was asked now")
     it.turn("and?")
     assert it.notices == [alarm]
 

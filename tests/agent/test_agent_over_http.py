@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from memcli.agent.agent import Agent, Model, TurnResult
-from memcli.agent.events import CallFinished, Event, Notice, ReasoningDelta, TextDelta
+from memcli.agent.events import Alarmed, CallFinished, Event, ReasoningDelta, TextDelta
 from memcli.agent.ollama import connect
-from memcli.errors import ModelError, ModelTimeout, ModelUnreachable
+from memcli.errors import ModelError, ModelTimeout, ModelUnreachable, PromptTruncated
 from memcli.memory.context import Policy
 from memcli.store import Store
 from tests.agent.watching import fail, look, unheard
@@ -169,6 +169,8 @@ def test_fault_21_a_server_that_cuts_the_prompt_silently_raises_an_alarm_over_ht
     agent = Agent(store, store.conversations.create().id, model, policy=policy, summarizer=ScriptedSummarizer())
     events: list[Event] = []
     agent.run_turn("a plain sentence of words " * 300, events.append)
-    assert [event.text.split(":")[0] for event in events if isinstance(event, Notice)] == [
-        "tiny read 512 of about 1,569 prompt tokens"
-    ]
+    (alarm,) = [event for event in events if isinstance(event, Alarmed)]
+    assert alarm.text == (
+        "tiny read 512 of about 1,570 prompt tokens: its server cut what was asked now, which alone takes 1,570"
+    )
+    assert isinstance(alarm.error, PromptTruncated)

@@ -1,9 +1,9 @@
 """How much of what was exact survives a fold: real tool-calling conversations, the extractive summarizer.
 
 Of the identifiers, amounts, dates, e-mails and codes of the folded span, the share that the summary says or the
-carried values hold; with carrying and without, at several caps. Spans are the beginnings of conversations, cut at a size between
-two messages; longer ones run through several conversations and are folded chunk by chunk. The data set is not part of
-this repository: MEMCLI_TEST_DATA names its folder, and without it there are no figures.
+carried values hold; with carrying and without, at several caps. Spans are the beginnings of conversations, cut at a
+size between two messages; longer ones run through several conversations and are folded chunk by chunk. The data set is
+not part of this repository: MEMCLI_TEST_DATA names its folder, and without it there are no figures.
 """
 
 from __future__ import annotations

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -19,6 +18,12 @@ from tests.benchmarks.figures import Bound, Figure
 SMALL_MB, LARGE_MB = 10, 200
 TURNS_A_CONVERSATION = 10
 FLAT = Bound("at most", 1.1)
+_WATCH = (
+    "import resource, subprocess, sys;"
+    "subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, check=True);"
+    "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+)
+"""Run a command from a small process: a child inherits its parent's peak, and ours is larger than the import's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +51,13 @@ def _import(folder: Path, megabytes: int) -> Import:
     _write(path, megabytes * 1_000_000)
     command = [sys.executable, "-m", "memcli", "import", str(path), "--db", str(folder / f"imported-{megabytes}.db")]
     started = time.perf_counter()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    assert process.returncode == 0, command
+    done = subprocess.run(
+        [sys.executable, "-c", _WATCH, *command], stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
     path.unlink()
     unit = 1 if sys.platform == "darwin" else 1024
-    return Import(time.perf_counter() - started, usage.ru_maxrss * unit / 1e6)
+    return Import(time.perf_counter() - started, int(done.stdout) * unit / 1e6)
 
 
 def _write(path: Path, size: int) -> None:

@@ -68,6 +68,7 @@ def test_context_json_is_the_whole_picture_of_a_short_conversation(
         "out_of_context_tokens": {"summarised": 0, "forgotten": 0, "excluded": 0},
         "estimate": {"tokens": 23, "method": "by script"},
         "reported": None,
+        "reuse": None,
         "next_fold": {"reason": None, "user_messages_left": 9, "first_message_id": 1, "last_message_id": 2},
         "lacks": None,
         "departures": [],

@@ -37,7 +37,7 @@ def kind(alarm: Alarm | None) -> str | None:
 
 @pytest.mark.parametrize(
     ("share", "expected"),
-    [(1.4, None), (1.0, None), (0.8, None), (0.76, None), (0.74, "truncated"), (0.3, "truncated"), (0.02, "cut_turn")],
+    [(1.4, None), (1.0, None), (0.8, None), (0.66, None), (0.64, "truncated"), (0.3, "truncated"), (0.02, "cut_turn")],
 )
 def test_a_first_call_is_judged_with_room_for_any_tokenizer(store: Store, share: float, expected: str | None) -> None:
     call, context = a_call(store, 1)

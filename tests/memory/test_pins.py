@@ -187,3 +187,50 @@ def test_the_ledger_adds_up_and_every_pin_is_shown_once(
         assert context.tokens <= ROOMY.limit_tokens
         assert (again.tokens, again.ledger, wire(again)) == (context.tokens, context.ledger, wire(context))
         assert not any(item.is_error for item in wire(context))
+
+
+@pytest.mark.parametrize("memory", BOTH)
+def test_a_pinned_result_is_whole_where_the_budget_clips_its_siblings(store: Store, memory: MemoryModel) -> None:
+    talk = begin(store, memory=memory)
+    turn = [said("human", "look twice"), asking("", ("a", {}), ("b", {}))]
+    turn += [said("tool", letter * 1200, tool_call_id=letter) for letter in "ab"]
+    add_turn(store, talk, *turn, said("ai", "both seen"))
+    policy = replace(ROOMY, max_tokens=400)
+    without = next_context(store, talk, policy)
+    assert [without.ledger.clipped.count, without.ledger.verbatim.count] == [2, 3]
+
+    pin(store, store.conversations.get(talk.id), policy, Request(), 3)
+    context = next_context(store, talk, policy)
+
+    assert {3, 2, 1, 5} <= {id for first, last in context.ledger.verbatim for id in range(first, last + 1)}
+    assert [item.content for item in wire(context) if item.message_id == 3] == ["a" * 1200]
+    assert not any(item.is_error for item in wire(context))
+    assert context.tokens <= policy.limit_tokens
+
+
+def test_a_pinned_unit_that_the_newest_turn_leaves_out_stands_behind_its_question(store: Store) -> None:
+    talk = begin(store)
+    turn = [said("human", "look often")]
+    for number in range(12):
+        turn += [asking("", (f"c{number}", {"n": "x" * 60})), said("tool", "y" * 300, tool_call_id=f"c{number}")]
+    add_turn(store, talk, *turn, said("ai", "all seen"))
+    policy = replace(ROOMY, max_tokens=200)
+    store.pins.add(talk.id, 3)
+
+    context = next_context(store, talk, policy)
+
+    ids = [part.first_message_id for part in context.parts if part.message is not None]
+    assert ids == sorted(ids, key=lambda id: id or 0)
+    assert ids[:3] == [1, 2, 3]
+    assert [part.source for part in context.parts if part.first_message_id in (2, 3)] == ["pin", "pin"]
+
+
+def test_a_refusal_counts_what_is_pinned_already(store: Store) -> None:
+    talk = begin(store)
+    keep(store, talk, [[said("human", "x" * 2000), said("ai", "y" * 6000)]], replace(SMALL, limit_tokens=8000))
+    now = store.conversations.get(talk.id)
+    pin(store, now, SMALL, Request(), 1)
+
+    with pytest.raises(ContextOverflow, match=r"pinning #2 beside 1 pinned already needs 2,\d+ tokens and 1,\d+ are"):
+        pin(store, now, SMALL, Request(), 2)
+    assert store.pins.list(talk.id) == [1]

@@ -51,3 +51,18 @@ def test_values_are_gained_and_lost_by_text_or_carried() -> None:
         gained=("2024-05-20", "ZFA04Y"),
         lost=("HAT069", "mia_li_3668"),
     )
+
+
+def test_white_space_between_two_changes_is_part_of_them() -> None:
+    assert word_diff("he paid in cash", "he gave a card") == [
+        Piece("same", "he "),
+        Piece("removed", "paid in cash"),
+        Piece("added", "gave a card"),
+    ]
+
+
+def test_the_message_a_quote_is_from_is_no_value() -> None:
+    before = replace(a_summary(1, 4, text='Quotes:\n#12 user: "Order #4512 is late."', values=()))
+    after = replace(a_summary(1, 4, text="An order is late.", values=()))
+
+    assert (summary_diff(before, after).gained, summary_diff(before, after).lost) == ((), ("#4512",))

@@ -88,7 +88,7 @@ class ChangesView:
         table.add_column("change", _delta(changed.tokens), justify="right", no_wrap=True)
         for row in changed.sources:
             style = STYLE_OF[SEGMENT_OF[row.source]]  # type: ignore[index]
-            name = Text(row.source.replace("_", " "), style)
+            name = Text("window" if row.source == "message" else row.source.replace("_", " "), style)
             table.add_row(name, f"{row.before:,}", f"{row.after:,}", _delta(row.after - row.before))
         return table
 

@@ -12,7 +12,7 @@ from rich.text import Text
 from memcli.cli.cleaning import clean, clean_line
 from memcli.cli.compactions import Outcome
 from memcli.cli.render.palette import counted, span
-from memcli.cli.render.proposal import next_steps
+from memcli.cli.render.proposal import edited_line, next_steps
 from memcli.cli.render.words import percent
 from memcli.memory.fold import FoldResult, FoldStatus
 
@@ -42,11 +42,12 @@ def _single(outcome: Outcome) -> RenderableType:
     lines: list[RenderableType] = [told]
     if result.error and result.status != "nothing":
         lines.append(Text(f"  {clean_line(result.error)}"))
-    if result.summary is not None and result.status not in ("undone", "discarded"):
+    if result.summary is not None and result.status not in ("undone", "discarded", "nothing"):
         summary = result.summary
         kept = "" if summary.fidelity is None else f" · {percent(summary.fidelity)} of the exact values kept"
         stood_in = " · standing in for a model that keeps failing" if summary.fallback else ""
-        by = f"  summary s{summary.id} by {clean_line(summary.model)} · {_cost(result)}{kept}{stood_in}"
+        edited = f", {by_hand}" if (by_hand := edited_line(summary)) else ""
+        by = f"  summary s{summary.id} by {clean_line(summary.model)}{edited} · {_cost(result)}{kept}{stood_in}"
         lines += [Text(by, "dim"), Text(""), Text(clean(summary.text))]
         if summary.values:
             lines += [Text(""), Text.assemble(("values: ", "dim"), clean_line("; ".join(summary.values)))]
@@ -71,7 +72,8 @@ def _what(result: FoldResult) -> str:
         cost = f"{_cost(result)} if a model writes it" if result.calls else _cost(result)
         about = "about" if _made(result) else "at most"
         return f"{size}: {result.tokens_before:,} → {about} {counted(result.tokens_after, 'token')}, {cost}"
-    return f"{size}: {result.tokens_before:,} → {counted(result.tokens_after, 'token')}"
+    before = f"{result.tokens_before:,} → " if result.tokens_before else ""
+    return f"{size}: {before}{counted(result.tokens_after, 'token')}"
 
 
 def _made(result: FoldResult) -> str:

@@ -93,6 +93,7 @@ def _rows(sides: Sequence[Side]) -> list[tuple[str, str, _Tell]]:
     """List the rows: the policy, the tokens by part, the messages by fate, the next fold."""
     listed: list[tuple[str, str, _Tell]] = [
         ("memory", "", lambda side: Text(side.outcome.alternative.memory)),
+        ("max_tokens", "", lambda side: Text(f"{side.outcome.alternative.policy.max_tokens:,}")),
         ("limit", "", lambda side: Text(f"{side.outcome.alternative.policy.limit_tokens:,}")),
     ]
     sources = dict.fromkeys(source for side in sides for source, _ in side.outcome.tokens_by_source)

@@ -16,9 +16,11 @@ from memcli.cli.render.ledger import ledger_table
 from memcli.cli.render.palette import Detail, counted, span
 from memcli.cli.render.parts import parts_table
 from memcli.cli.render.sides import Sides, plain_sides
+from memcli.cli.render.words import percent
 
 if TYPE_CHECKING:
     from memcli.memory.lacking import Lacks
+    from memcli.memory.prefix import Reuse
 
 MOST_COLUMNS = 132
 """A wider picture is harder to read, not easier."""
@@ -72,6 +74,8 @@ def notes(picture: Picture) -> Padding:
     if picture.lacks is not None and picture.lacks.turns:
         table.add_row(Text("lacking:", "yellow"), lacks_words(picture.lacks))
     table.add_row(Text("counts:"), _counts(picture))
+    if picture.reuse is not None:
+        table.add_row(Text("prefix:"), _reuse_words(picture.reuse))
     for departure in picture.context.departures:
         table.add_row(Text("departure:", "yellow"), Text(departure))
     for warning in picture.warnings:
@@ -111,6 +115,11 @@ def lacks_words(lacks: Lacks) -> Text:
         return Text(f"{what}; making them costs no request")
     cost = f"{counted(lacks.requests, 'request')}, at most {counted(lacks.tokens, 'token')} in"
     return Text(f"{what}; a model makes them in {cost}, the extractive summarizer in none")
+
+
+def _reuse_words(reuse: Reuse) -> Text:
+    said = Text.assemble((percent(reuse.share), "bold"), " of it begins like the last call's prompt")
+    return said.append(f": a local server reuses about {reuse.shared_tokens:,} of {reuse.total_tokens:,} tokens", "dim")
 
 
 def _counts(picture: Picture) -> Text:

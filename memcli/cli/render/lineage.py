@@ -10,6 +10,7 @@ from rich.text import Text
 
 from memcli.cli.cleaning import clean, clean_line
 from memcli.cli.render.palette import counted, span
+from memcli.cli.render.proposal import edited_line
 from memcli.cli.render.summaries import cost_line, values_line
 from memcli.memory.lineage import Descent
 from memcli.records import MemoryModel, SummaryKind
@@ -123,6 +124,8 @@ def _body(descent: Descent) -> list[Text]:
         lines.append(Text("[a fallback: the model kept failing, so sentences were quoted instead]", "yellow"))
     if descent.is_cleared:
         lines.append(Text("[nothing stands for them: on_full = clear dropped what was summarised]", "yellow"))
+    if by_hand := edited_line(summary):
+        lines.append(Text(f"[{by_hand}]", "dim"))
     if summary.instructions:
         lines.append(Text(f"[asked for: {clean_line(summary.instructions)}]", "dim"))
     if summary.text.strip():

@@ -7,9 +7,15 @@ import shlex
 from rich.text import Text
 
 from memcli.cli.cleaning import clean_line
-from memcli.records import Conversation
+from memcli.records import Conversation, Summary
 
 _STEPS = (("apply", "puts it in force"), ("edit", "opens it in your editor"), ("discard", "gives it up"))
+
+
+def edited_line(summary: Summary) -> str:
+    """Say that a person rewrote a summary, and which one; "" when nobody did."""
+    before = summary.details.get("edited_from")
+    return f"edited by hand from s{before}" if isinstance(before, int) else ""
 
 
 def next_steps(conversation: Conversation, summary_id: int) -> Text:

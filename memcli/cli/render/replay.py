@@ -26,6 +26,7 @@ MOST_MARKED = 22
 """Turns of a long walk that are shown because something happened."""
 MOST_PROBLEMS = 5
 """Problems that are told in words, short of a pipe."""
+LONG_BAR = 20
 NARROW = 100
 """Columns from which the bar is long."""
 
@@ -48,14 +49,16 @@ class ReplayView:
         yield Text("peak: the turn's largest call; after: what the next call would begin with", "dim")
         for walk in self.walks:
             yield Text("")
-            for section in self._sections(walk, is_plain=is_plain, bar=20 if width >= NARROW else 10):
+            for section in self._sections(walk, is_plain=is_plain, bar=LONG_BAR if width >= NARROW else 10):
                 yield from console.render(section, options.update(width=width))
 
     def _sections(self, walk: Walk, *, is_plain: bool, bar: int) -> Iterator[RenderableType]:
         yield verdict(walk)
         if not walk.rows:
             return
-        table = Table(box=None if is_plain else box.SIMPLE, padding=(0, 1), show_edge=False)
+        table = Table(
+            box=None if is_plain else box.SIMPLE, padding=(0, 1, 0, 0) if bar < LONG_BAR else (0, 1), show_edge=False
+        )
         for name in ("turn", "to", "peak"):
             table.add_column(name, justify="right", no_wrap=True)
         if not is_plain:
