@@ -1,14 +1,13 @@
 """LoCoMo dialogues as chats in OpenAI's format, for tests and benchmarks on long conversations.
 
-The data set is not part of this repository: MEMCLI_TEST_DATA names the folder that holds it, and what needs it is
-skipped without. It refuses to know the store.
+The data set is not part of this repository: it lies in `shared/data` beside the checkout, and what needs it is skipped
+where it does not. It refuses to know the store.
 """
 
 from __future__ import annotations
 
 import io
 import json
-import os
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -18,7 +17,7 @@ from memcli.records import NewMessage
 from memcli.transcripts.imported import ImportedConversation
 from memcli.transcripts.openai_reader import read_openai
 
-FOLDER_VARIABLE = "MEMCLI_TEST_DATA"
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 _Turn = dict[str, str]
 _Sample = dict[str, object]
 
@@ -52,9 +51,9 @@ class Dialogue:
 
 
 def data_file(name: str) -> Path | None:
-    """Find a file of the data folder; None when there is no folder or no such file."""
-    path = Path(os.environ.get(FOLDER_VARIABLE, "")) / name
-    return path if os.environ.get(FOLDER_VARIABLE) and path.is_file() else None
+    """Find a file of the data folder, `shared/data` beside the checkout; None when it is not there."""
+    path = DATA / name
+    return path if path.is_file() else None
 
 
 def load_locomo(path: Path) -> list[Dialogue]:

@@ -70,6 +70,8 @@ class FakeOllama:
     otherwise: Reply = MODES["text"]
     answer: Answer | None = None
     overflow: Overflow = "obey"
+    allots: int | None = None
+    """The context it really has, whatever it says and is asked for; None keeps its word."""
     count: Counter = count_tokens
     port: int = 0
     requests: list[Request] = field(default_factory=list)
@@ -172,7 +174,11 @@ class _Handler(BaseHTTPRequestHandler):
             return self._json(400, {"error": complaint})
         fake = self.server.fake
         options = cast("Json", body.get("options") or {})
-        num_ctx = min(int(cast("int", options.get("num_ctx") or DEFAULT_NUM_CTX)), model.context_length)
+        num_ctx = min(
+            int(cast("int", options.get("num_ctx") or DEFAULT_NUM_CTX)),
+            model.context_length,
+            fake.allots or model.context_length,
+        )
         messages = cast("Sequence[Json]", body.get("messages") or [])
         prompt_tokens = fake.count(messages)
         refuses = fake.overflow == "refuse" or (fake.overflow == "obey" and body.get("truncate") is False)

@@ -52,6 +52,8 @@ def db(tmp_path: Path) -> str:
         ["history", "--jsonl"],
         ["summaries", "-q"],
         ["summaries", "--json"],
+        ["history", "work", "--pins", "-q"],
+        ["history", "work", "--pin", "1", "-q"],
         ["context"],
         ["context", "--json"],
         ["compact", "--dry-run", "--summarizer", "extractive"],
@@ -86,6 +88,28 @@ def test_help_loads_no_model_stack_no_rich_and_no_store(command: list[str]) -> N
 @pytest.mark.parametrize("command", [["history"], ["history", "work"], ["summaries"], ["config"]], ids=" ".join)
 def test_json_never_loads_rich(db: str, command: list[str]) -> None:
     assert loaded((*HEAVY, "rich"), *command, "--json", "--db", db) == "0\n"
+
+
+@pytest.mark.parametrize("command", [["context"], ["context", "--json"]], ids=" ".join)
+def test_a_plain_picture_loads_nothing_that_only_a_question_needs(db: str, command: list[str]) -> None:
+    asked = (
+        "memcli.cli.alternatives", "memcli.cli.moments", "memcli.cli.saving", "memcli.memory.alarm",
+        "memcli.memory.changes", "memcli.memory.find", "memcli.memory.replay", "memcli.memory.travel",
+        "memcli.memory.whatif",
+        *(f"memcli.cli.inspect_{name}" for name in ("compare", "diff", "find", "moment", "raw", "replay")),
+    )  # fmt: skip
+
+    assert loaded(asked, *command, "--db", db) == "0\n"
+
+
+def test_comparing_summaries_loads_no_model_stack(db: str) -> None:
+    with Store(Path(db)) as store:
+        talk = store.conversations.find("work")
+        for last in (2, 4):
+            store.summaries.add(talk.id, a_summary(1, last))
+
+    assert loaded(HEAVY, "summaries", "--diff", "1", "2", "--db", db) == "0\n"
+    assert loaded((*HEAVY, "rich"), "summaries", "--diff", "1", "2", "--json", "--db", db) == "0\n"
 
 
 def test_listing_commands_imports_none_of_them() -> None:

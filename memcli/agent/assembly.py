@@ -41,7 +41,11 @@ def assemble(
         *_delegating(store, conversation, settings, choice, wanted),
     ]
     model = Model(
-        choice.chat, choice.name, choice.limit_tokens, choice.can_call_tools, must_say_done=choice.backend == "ollama",
+        choice.chat,
+        choice.name,
+        choice.limit_tokens,
+        choice.can_call_tools,
+        must_say_done=choice.backend == "ollama",
         most_output_tokens=settings.output_reserve if choice.backend == "embedded" else None,
     )
     agent = Agent(

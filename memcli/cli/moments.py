@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import takewhile
 
 from memcli.cli.asked import Asked
-from memcli.cli.picture import Estimate, Outside, Picture, next_request
+from memcli.cli.picture import Outside, Picture, next_request
 from memcli.cli.policy import policy_for
 from memcli.cli.session import Session
 from memcli.errors import UsageError
@@ -48,7 +48,6 @@ def picture_of(store: Store, conversation: Conversation, moment: Moment) -> Pict
     fixed = takewhile(lambda part: part.source != "new", context.parts)
     summary_id = next((part.summary_id for part in fixed if part.source in ("summary", "compaction")), None)
     model = moment.call.model if moment.call is not None else conversation.model
-    known = estimate(store, context, model)
     return Picture(
         conversation=conversation,
         context=context,
@@ -59,7 +58,7 @@ def picture_of(store: Store, conversation: Conversation, moment: Moment) -> Pict
             excluded=_excluded_tokens(store, conversation.id, moment),
         ),
         due=Due(None, 0, 1, 0),
-        estimate=Estimate(known.tokens, known.method),
+        estimate=estimate(store, context, model),
         reported=moment.call,
     )
 

@@ -6,7 +6,6 @@ the context come from the conversation's running total by subtraction. It refuse
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from itertools import takewhile
 from typing import TYPE_CHECKING
@@ -14,27 +13,21 @@ from typing import TYPE_CHECKING
 from memcli.cli.memories import context_under, due_under
 from memcli.memory.context import Context, Policy, Request
 from memcli.memory.due import Due
+from memcli.memory.estimate import LEAST_CREDIBLE, Estimate, estimate
 from memcli.memory.spans import Spans
-from memcli.memory.tokens import calibrated, estimate_tokens
-from memcli.memory.wire import WireMessage, wire
 from memcli.records import Call, Conversation, MemoryModel, Summary
 from memcli.store import Store
 
 if TYPE_CHECKING:
+    from memcli.memory.alarm import Alarm
     from memcli.memory.lacking import Lacks
     from memcli.memory.prefix import Reuse
     from memcli.memory.summarizer import Summarizer
 
-FRAME_TOKENS = 5
-"""What a chat template puts around a message: its start, role and end marks and two line ends. Source: ChatML."""
-CALIBRATION_CALLS = 10
-"""Past calls that correct the estimate."""
 PARTING = 1.25
 """Two counts of one prompt that differ by more than this factor are worth a warning."""
 LEAST_PARTING = 100
 """Tokens below which two counts that differ are near enough."""
-TRUNCATED = 0.6
-"""A reported prompt below this share of its estimate was cut, or served from a cache."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,15 +37,6 @@ class Outside:
     summarised: int
     forgotten: int
     excluded: int
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """What the model's tokenizer would make of the prompt; a context's own numbers are budget units."""
-
-    tokens: int
-    method: str
-    """How it was come by: `by script`, and whether past calls corrected it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +56,8 @@ class Picture:
     """The turn summaries that are not there yet, and what they would cost; None under a model that has none."""
     reuse: Reuse | None = None
     """What the next prompt shares with the last call's, from its beginning; None before the first call."""
+    alarm: Alarm | None = None
+    """What the server did to the last call's prompt; None when nothing is known."""
 
     @property
     def is_elsewhere(self) -> bool:
@@ -103,16 +89,18 @@ def take(
     context = context_under(memory, store, conversation, policy, request)
     fixed = takewhile(lambda part: part.source != "new", context.parts)
     summary_id = next((part.summary_id for part in fixed if part.source in ("summary", "compaction")), None)
+    shared, alarm = _since_last_call(store, conversation, context)
     return Picture(
         conversation=conversation,
         context=context,
         summary=store.summaries.get(conversation.id, summary_id) if summary_id else None,
         outside=_outside(store, conversation, context),
         due=due_under(memory, store, conversation, policy, request, seen=context),
-        estimate=_estimate(store, conversation, context),
+        estimate=estimate(store, context, conversation.model),
         reported=_reported(store, conversation.id),
         lacks=_lacks(store, conversation, policy, summarizer) if memory == "turns" else None,
-        reuse=_reuse(store, conversation, context),
+        reuse=shared,
+        alarm=alarm,
     )
 
 
@@ -122,28 +110,6 @@ def next_request(store: Store, conversation: Conversation) -> Request:
     turn = store.turns.last(conversation.id)
     ongoing = turn.id if turn is not None and turn.status == "open" else None
     return Request(None, ongoing, tools if isinstance(tools, int) else 0)
-
-
-def prompt_estimate(context: Context) -> int:
-    """Estimate what a tokenizer makes of the prompt: every message's text, calls and frame, and the tools' schemas."""
-    tools = sum(part.tokens for part in context.parts if part.source == "tools")
-    return tools + sum(FRAME_TOKENS + estimate_tokens(_said(message)) for message in wire(context))
-
-
-def _estimate(store: Store, conversation: Conversation, context: Context) -> Estimate:
-    """Weigh the prompt by script, and correct it by what the model's server reported on its last calls."""
-    tokens = prompt_estimate(context)
-    pairs = store.calls.reported(conversation.model, limit=CALIBRATION_CALLS) if conversation.model else []
-    if not pairs:
-        return Estimate(tokens, "by script")
-    return Estimate(calibrated(tokens, pairs), f"by script, corrected by {len(pairs)} calls of {conversation.model}")
-
-
-def _said(message: WireMessage) -> str:
-    calls = [
-        f"{call.name}{json.dumps(dict(call.args), ensure_ascii=False, default=str)}" for call in message.tool_calls
-    ]
-    return "\n".join([message.content, *calls])
 
 
 def _lacks(store: Store, conversation: Conversation, policy: Policy, summarizer: Summarizer | None) -> Lacks:
@@ -176,15 +142,19 @@ def _tokens_of_rows(store: Store, conversation_id: str, spans: Spans) -> int:
     )
 
 
-def _reuse(store: Store, conversation: Conversation, context: Context) -> Reuse | None:
-    """Compare the next prompt with the last call's: a local server evaluates what they share only once."""
+def _since_last_call(
+    store: Store, conversation: Conversation, context: Context
+) -> tuple[Reuse | None, Alarm | None]:  # fmt: skip
+    """Compare the next prompt with the last call's, and judge what the server did to that one."""
     calls = store.calls.newest_first(conversation.id, purpose="chat", limit=1)
     if not calls or not calls[0].parts:
-        return None
+        return None, None
+    from memcli.memory.alarm import alarm_of
     from memcli.memory.prefix import reuse
     from memcli.memory.travel import of_call
 
-    return reuse(of_call(store, conversation, calls[0].id).context, context)
+    seen = of_call(store, conversation, calls[0].id).context
+    return reuse(seen, context), alarm_of(store, conversation.id, calls[0].id, seen)
 
 
 def _reported(store: Store, conversation_id: str) -> Call | None:
@@ -203,9 +173,11 @@ def _warnings(picture: Picture) -> list[str]:
     elif estimate > budget * PARTING and estimate - budget >= LEAST_PARTING:
         found.append(f"a tokenizer would make about {estimate:,} tokens of this prompt; the budget counts {budget:,}")
     call = picture.reported
-    if call is not None and call.input_tokens is not None and call.estimated_tokens > 0:
+    if picture.alarm is not None:
+        found.append(f"on the last call {picture.alarm.text}")
+    elif call is not None and call.input_tokens is not None and call.estimated_tokens > 0:
         share = call.input_tokens / call.estimated_tokens
-        if share < TRUNCATED:
+        if share < LEAST_CREDIBLE and not call.parts:
             found.append(
                 f"on call {call.id} the server counted {call.input_tokens:,} prompt tokens and we sent about"
                 f" {call.estimated_tokens:,}: it may have cut the prompt"

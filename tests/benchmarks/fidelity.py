@@ -3,7 +3,7 @@
 Of the identifiers, amounts, dates, e-mails and codes of the folded span, the share that the summary says or the
 carried values hold; with carrying and without, at several caps. Spans are the beginnings of conversations, cut at a
 size between two messages; longer ones run through several conversations and are folded chunk by chunk. The data set is
-not part of this repository: MEMCLI_TEST_DATA names its folder, and without it there are no figures.
+not part of this repository: it lies in `shared/data` beside the checkout; without it there are no figures.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from memcli.transcripts.imported import ImportedConversation
 from memcli.transcripts.openai_reader import read_openai
 from tests.benchmarks.conversations import Stage
 from tests.benchmarks.figures import Bound, Figure
-from tests.locomo import FOLDER_VARIABLE, data_file
+from tests.locomo import data_file
 
 DATA = "airline-agent.jsonl"
 SUMMARY_TOKENS = 500
@@ -57,7 +57,7 @@ def figures(stage: Stage) -> Iterator[Figure]:
     """Fold spans of each size at each cap: identifiers first, then every kind at the size that is promised."""
     path = data_file(DATA)
     if path is None:
-        print(f"fidelity: {FOLDER_VARIABLE} names no folder with {DATA}; nothing measured", flush=True)
+        print(f"fidelity: shared/data beside the checkout has no {DATA}; nothing measured", flush=True)
         return
     conversations = _conversations(path)
     for span in SPANS:

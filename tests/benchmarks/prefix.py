@@ -1,8 +1,9 @@
 """What a window that slides every turn costs a server that keeps prompts, and what a step costs in recency.
 
 A conversation of a hundred turns, each prompt compared with the one before. With the embedded model's real prompt cache
-at a small budget, every prompt evaluated and its own counts read; and by comparing the prompts as they are sent, which
-the first agrees with, at the default budget, with the running summary and without.
+at a small budget, every prompt evaluated and its own counts read: llama.cpp also shifts what a sliding window still has
+in common with the last prompt, so it keeps more than the beginning. And by comparing the prompts as they are sent, at
+the default budget, with the running summary and without: what a server keeps that reuses the beginning alone.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ SMALL_BUDGET = 240
 """Seven short turns: small enough that the embedded model evaluates a hundred prompts in two minutes."""
 SMALL_QUESTION, SMALL_ANSWER = 50, 70
 """Characters of a short turn."""
-CHEAPER = Bound("at least", 2)
+CHEAPER = Bound("at least", 1.5)
 
 Evaluate = Callable[[Context, Context | None], tuple[float, float]]
 """Tell how many tokens of a prompt are evaluated and how many are kept from the one before it."""

@@ -303,7 +303,7 @@ def test_the_extractive_summarizer_and_a_dry_run_load_no_langchain(db: Path) -> 
     assert _run(db, f'{sys.executable} -c "{code}"').stderr == "[]\n"
 
 
-@pytest.mark.skipif(AIRLINE is None, reason="MEMCLI_TEST_DATA names no folder with airline-agent.jsonl")
+@pytest.mark.skipif(AIRLINE is None, reason="shared/data beside the checkout has no airline-agent.jsonl")
 def test_compacting_sixty_real_conversations_reports_what_the_store_holds(
     db: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -93,7 +93,7 @@ def test_a_conversation_as_json_is_what_is_promised(run: Run, store: Store) -> N
     assert messages[1] == {
         "id": 2, "turn": 1, "kind": "ai", "role": "ai", "text": "", "tool_call_id": None, "tokens": 0, "state": "whole",
         "tool_calls": [{"id": "c1", "name": "weather", "args": {"city": "京都", "days": 2}}],
-        "created_at": (BEGAN + timedelta(minutes=1)).isoformat(),
+        "created_at": (BEGAN + timedelta(minutes=1)).isoformat(), "pinned": False,
     }  # fmt: skip
     assert [(item["id"], item["tool_call_id"], item["state"]) for item in messages] == [
         (1, None, "whole"), (2, None, "whole"), (3, "c1", "whole"), (4, None, "whole"), (5, None, "failed"),

@@ -59,7 +59,7 @@ def test_the_document_is_what_is_promised(run: Run, store: Store) -> None:
         "text": "It rains in Kyoto.", "values": ["2 days", "Kyoto"], "tokens": 120, "fidelity": 0.93,
         "model": "qwen3:4b", "prompt_version": "1", "instructions": None, "input_tokens": 2310, "output_tokens": 412,
         "fallback": True, "in_force": True, "fate": "in force", "superseded_by": None, "folds": [], "turns": [1, 1],
-        "cleared": False, "created_at": stored[1].created_at.isoformat(),
+        "cleared": False, "edited_from": None, "created_at": stored[1].created_at.isoformat(),
     }  # fmt: skip
     assert [(item["id"], item["in_force"], item["superseded_by"]) for item in summaries] == [
         (1, False, 2), (2, True, None),

@@ -1,4 +1,4 @@
-"""Model B over conversations nobody here wrote. Skipped where MEMCLI_TEST_DATA does not hold them."""
+"""Model B over conversations nobody here wrote. Skipped where `shared/data` beside the checkout is absent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def check_every_turn(store: Store, talk: Conversation) -> None:
     assert TURNS.context(store, now, Policy(), Request()).ledger.forgotten == Spans()
 
 
-@pytest.mark.skipif(AIRLINE is None, reason="MEMCLI_TEST_DATA names no folder with airline-agent.jsonl")
+@pytest.mark.skipif(AIRLINE is None, reason="shared/data beside the checkout has no airline-agent.jsonl")
 def test_every_airline_conversation_settles_and_its_contexts_are_valid_at_every_turn(store: Store) -> None:
     assert AIRLINE is not None
     import_file(store, AIRLINE, memory="turns")
@@ -65,7 +65,7 @@ class Counting:
         return Completion(text, request_tokens(prompt), len(text) // 4, "stop", is_quoted=True)
 
 
-@pytest.mark.skipif(LOCOMO is None, reason="MEMCLI_TEST_DATA names no folder with locomo5.json")
+@pytest.mark.skipif(LOCOMO is None, reason="shared/data beside the checkout has no locomo5.json")
 def test_what_compaction_costs_a_turn_stays_flat_over_a_very_long_conversation(store: Store) -> None:
     assert LOCOMO is not None
     dialogue = max(load_locomo(Path(LOCOMO)), key=lambda item: len(item.messages))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
@@ -16,11 +15,12 @@ from memcli.records import StoredMessage
 from memcli.store import Store
 from memcli.transcripts.importing import import_file
 from tests.histories import asking, exchange, opened, stored
+from tests.locomo import data_file
 from tests.memory.sendable import assert_sendable
 from tests.memory.test_clip import row
 from tests.memory.test_context import assert_adds_up, summarised_up_to
 
-AIRLINE = Path("/work/shared/data/airline-agent.jsonl")
+AIRLINE = data_file("airline-agent.jsonl")
 
 
 @pytest.fixture(scope="module")
@@ -132,11 +132,12 @@ def test_building_a_context_writes_nothing(store: Store) -> None:
     assert store.conversations.get(conversation.id) == conversation
 
 
-@pytest.mark.skipif(not AIRLINE.exists(), reason="the shared airline conversations are not here")
+@pytest.mark.skipif(AIRLINE is None, reason="shared/data beside the checkout has no airline-agent.jsonl")
 @pytest.mark.parametrize("max_tokens", [300, 1000, 3000])
 def test_every_turn_end_of_real_conversations_can_be_sent_within_its_budget_and_adds_up(
     store: Store, max_tokens: int
 ) -> None:
+    assert AIRLINE is not None
     import_file(store, AIRLINE, memory="window")
     conversations = [item for item in store.conversations.list() if item.source is not None]
     assert len(conversations) == 60

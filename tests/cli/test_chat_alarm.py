@@ -1,0 +1,100 @@
+"""The truncation alarm in `chat`: a server that cuts, refuses or falls silent, each with its words and its code."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from memcli.memory.alarm import HINT
+from memcli.store import Store
+from tests.agent.scripted import says
+from tests.cli.conftest import Run
+from tests.cli.conversations import add_chat
+from tests.cli.talks import a_screen
+from tests.ollama_replies import breaks
+from tests.ollama_server import FakeOllama, Overflow
+
+SAID = "Hello from the stand-in."
+LONG = "a plain sentence of words " * 300
+CHAT = ("chat", "-c", "parcels", "-m", "tiny", "--no-tools", "--max-tokens", "6000", "-q")
+
+
+@pytest.fixture
+def server(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
+    """Serve a model that has less room than it says; a long conversation is there to be continued."""
+    add_chat(store, "parcels", 60, settings={"compact_every": 1000})
+    with FakeOllama(overflow="truncate", allots=1500) as fake:
+        monkeypatch.setenv("OLLAMA_HOST", fake.url)
+        monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+        yield fake
+
+
+def alarm_of_call(run: Run) -> dict[str, object]:
+    alarm = run("context", "parcels", "--call", "1", "--json").document["alarm"]
+    assert isinstance(alarm, dict)
+    return alarm
+
+
+def test_a_cut_prompt_ends_a_one_shot_chat_with_4_after_its_answer(run: Run, server: FakeOllama) -> None:
+    outcome = run(*CHAT, "And the last?")
+
+    alarm = alarm_of_call(run)
+    assert (outcome.code, outcome.out) == (4, f"{SAID}\n")
+    assert outcome.err == f"error: {alarm['text']}\nhint: {HINT}\n"
+    assert alarm["kind"] == "truncated"
+    assert str(alarm["text"]).endswith("its server cut the oldest off silently")
+
+
+def test_a_cut_prompt_is_an_error_in_the_json_of_a_turn_that_is_done(run: Run, server: FakeOllama) -> None:
+    outcome = run(*CHAT, "And the last?", "--json")
+
+    error = outcome.document["error"]
+    assert (outcome.code, outcome.document["status"], outcome.document["answer"]) == (4, "done", SAID)
+    assert isinstance(error, dict)
+    assert (error["exit_code"], error["hint"], error["message"]) == (4, HINT, alarm_of_call(run)["text"])
+
+
+@pytest.mark.parametrize(
+    ("allots", "overflow", "said", "kind", "code"),
+    [
+        (None, "truncate", "And the last?", None, 0),
+        (1500, "truncate", "And the last?", "truncated", 4),
+        (600, "truncate", LONG, "cut_turn", 4),
+        (1500, "refuse", "And the last?", "refused", 2),
+    ],
+)
+def test_what_a_server_does_to_a_prompt_is_told_apart(
+    run: Run, server: FakeOllama, allots: int | None, overflow: Overflow, said: str, kind: str | None, code: int
+) -> None:
+    server.allots, server.overflow = allots, overflow
+
+    outcome = run(*CHAT, said)
+
+    alarm = run("context", "parcels", "--call", "1", "--json").document["alarm"]
+    assert outcome.code == code
+    assert (alarm["kind"] if isinstance(alarm, dict) else None) == kind
+
+
+def test_a_server_that_stops_answering_is_told_from_one_that_cuts(
+    run: Run, server: FakeOllama, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MEMCLI_TIMEOUT_S", "0.3")
+    server.script.append(breaks(ending="hang"))
+
+    outcome = run(*CHAT, "And the last?")
+
+    assert (outcome.code, outcome.out) == (4, "")
+    assert "sent nothing in time" in outcome.err
+    assert alarm_of_call(run)["kind"] == "silent"
+
+
+def test_the_repl_says_it_and_keeps_the_answer() -> None:
+    screen = a_screen(says("Yes.", input_tokens=100), width=200)
+
+    shown = screen.type(LONG)
+
+    assert "its server cut what was asked now" in shown
+    assert "Yes." in shown
