@@ -5,19 +5,24 @@ It refuses to know how a moment is put together again (`memory.travel`) and how 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import takewhile
 
 from memcli.cli.asked import Asked
 from memcli.cli.picture import Outside, Picture, next_request
 from memcli.cli.policy import policy_for
 from memcli.cli.session import Session
-from memcli.errors import UsageError
+from memcli.errors import NotFound, UsageError
 from memcli.memory.due import Due
 from memcli.memory.estimate import estimate
 from memcli.memory.model import memory_of
 from memcli.memory.travel import Moment, at_message, of_call, seen
 from memcli.records import Conversation, MemoryModel
 from memcli.store import Store
+
+MOST_CALLS = 12
+"""Calls named where one is not there."""
 
 
 def moment_of(session: Session, conversation: Conversation, memory: MemoryModel, asked: Asked) -> Moment:
@@ -28,7 +33,8 @@ def moment_of(session: Session, conversation: Conversation, memory: MemoryModel,
     store, policy = session.store, policy_for(session.resolved, conversation)
     request = next_request(store, conversation)
     if asked.call is not None:
-        return of_call(store, conversation, asked.call, policy=policy)
+        with _naming_calls(store, conversation.id):
+            return of_call(store, conversation, asked.call, policy=policy)
     if asked.at is not None:
         id = _message_id(asked.at)
         return at_message(store, conversation, policy, id, request=request, memory=memory)
@@ -39,7 +45,8 @@ def moment_of(session: Session, conversation: Conversation, memory: MemoryModel,
 def named_moment(session: Session, conversation: Conversation, reference: str) -> Moment:
     """Find the moment a reference names: `3` a call, `m41` a message, `next`. Raises as moment_of does."""
     policy = policy_for(session.resolved, conversation)
-    return seen(session.store, conversation, policy, next_request(session.store, conversation), reference)
+    with _naming_calls(session.store, conversation.id):
+        return seen(session.store, conversation, policy, next_request(session.store, conversation), reference)
 
 
 def picture_of(store: Store, conversation: Conversation, moment: Moment) -> Picture:
@@ -61,6 +68,20 @@ def picture_of(store: Store, conversation: Conversation, moment: Moment) -> Pict
         estimate=estimate(store, context, model),
         reported=moment.call,
     )
+
+
+@contextmanager
+def _naming_calls(store: Store, conversation_id: str) -> Iterator[None]:
+    """Let an error about a call that is not there say which are."""
+    try:
+        yield
+    except NotFound as err:
+        if not err.message.startswith(("there is no call", "call ")):
+            raise
+        calls = store.calls.newest_first(conversation_id, purpose="chat", limit=MOST_CALLS)
+        ids = ", ".join(str(call.id) for call in reversed(calls))
+        hint = f"the last calls are {ids}" if ids else "no call was made; --at MESSAGE rebuilds any moment"
+        raise NotFound(err.message, hint) from err
 
 
 def _excluded_tokens(store: Store, conversation_id: str, moment: Moment) -> int:

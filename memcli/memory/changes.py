@@ -103,9 +103,14 @@ def _changed_parts(before: Sequence[Part], after: Sequence[Part]) -> list[Change
         earlier = was.get(key)
         if earlier is None:
             found.append(ChangedPart("added", None, part))
-        elif (earlier.tokens, earlier.state, earlier.text) != (part.tokens, part.state, part.text):
+        elif _as_sent(earlier) != _as_sent(part):
             found.append(ChangedPart("changed", earlier, part))
     return found
+
+
+def _as_sent(part: Part) -> tuple[object, ...]:
+    """Take what is sent of a part; the text of the tools is their names, for people, and not always known."""
+    return part.tokens, part.state, "" if part.source == "tools" else part.text
 
 
 def _by_identity(parts: Sequence[Part]) -> dict[tuple[str, int, int], Part]:

@@ -152,6 +152,17 @@ def test_a_moment_that_is_not_there_has_its_own_exit_code(
     assert (_mapping(told)["exit_code"], _mapping(told)["message"]) == (code, message)
 
 
+def test_a_call_that_is_not_there_says_which_are(run: Run, store: Store, seen: dict[int, Context]) -> None:
+    store.conversations.create(name="quiet")
+
+    assert run("context", "talk", "--call", "6").err == (
+        "error: call 6 recorded no parts\nhint: the last calls are 2, 3, 4, 5, 7, 8, 9, 10, 11, 13, 14, 15\n"
+    )
+    assert run("context", "quiet", "--call", "1").err == (
+        "error: there is no call 1\nhint: no call was made; --at MESSAGE rebuilds any moment\n"
+    )
+
+
 @pytest.mark.parametrize("width", [80, 120])
 def test_no_line_of_a_past_call_or_a_diff_is_wider_than_the_terminal(
     store: Store, seen: dict[int, Context], width: int

@@ -157,7 +157,8 @@ def _said(group: Sequence[ChangedPart]) -> Text:
 
 def _excerpt(part: Part) -> str:
     if part.message is None:
-        return clean_line((part.text or part.why)[:EXCERPT])
+        text = part.text.partition("\n")[2] if part.text.startswith("[[") else part.text  # a recall's metadata line
+        return clean_line((text or part.why)[:EXCERPT])
     role = ROLE_NAMES.get(part.message.role, part.message.role)
     return f"{role}: {clean_line(said_by(part)[:EXCERPT])}"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from rich import box
 from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
@@ -18,12 +17,8 @@ from memcli.cli.render.palette import Detail, counted
 from memcli.memory.replay import ReplayRow
 from memcli.records import Conversation
 
-MOST_ROWS = 30
-"""Turns shown before those on which nothing new happened are counted, short of --full."""
-LAST_ROWS = 4
-"""Turns at the end that are shown whatever happened."""
-MOST_MARKED = 22
-"""Turns of a long walk that are shown because something happened."""
+MOST_ROWS = 24
+"""Rows of one walk, short of --full; in a longer one a row stands for several turns."""
 MOST_PROBLEMS = 5
 """Problems that are told in words, short of a pipe."""
 LONG_BAR = 20
@@ -65,9 +60,12 @@ class ReplayView:
             table.add_column("of limit", no_wrap=True)
         for name in ("after", "summary", "verbatim", "folds", "forgotten"):
             table.add_column(name, justify="right", no_wrap=True)
-        for row in _wanted(walk.rows) if self.detail == "brief" else [(row, 0) for row in walk.rows]:
-            _add(table, walk, *row, bar=0 if is_plain else bar)
+        ranges = _ranges(walk.rows, is_brief=self.detail == "brief")
+        for group in ranges:
+            table.add_row(*_cells(group, walk.alternative.policy.limit_tokens, 0 if is_plain else bar))
         yield table
+        if len(ranges) < len(walk.rows):
+            yield Text(f" a row stands for {len(ranges[0])} turns; --full shows each", "dim")
         for problem in walk.problems if is_plain else walk.problems[:MOST_PROBLEMS]:
             yield Text.assemble((f" turn {problem.turn:,}: ", "bold red"), clean_line(problem.problem or ""))
 
@@ -94,36 +92,22 @@ def verdict(walk: Walk) -> Text:
     return head
 
 
-def _wanted(rows: Sequence[ReplayRow]) -> list[tuple[ReplayRow, int]]:
-    """Choose the rows of a long walk on which something happened, each with the number left out before it."""
-    if len(rows) <= MOST_ROWS:
-        return [(row, 0) for row in rows]
-    marked = [row.turn for before, row in pairwise(rows) if _is_new(before, row)]
-    kept = {*marked[:MOST_MARKED], rows[0].turn, *(row.turn for row in rows[-LAST_ROWS:])}
-    chosen: list[tuple[ReplayRow, int]] = []
-    last = 0
-    for row in rows:
-        if row.turn in kept:
-            chosen.append((row, row.turn - last - 1))
-            last = row.turn
-    return chosen
+def _ranges(rows: Sequence[ReplayRow], *, is_brief: bool) -> list[Sequence[ReplayRow]]:
+    """Put neighbouring turns of a long walk together, all ranges but the last of one length: one screen shows all."""
+    length = -(-len(rows) // MOST_ROWS) if is_brief else 1
+    return [rows[start : start + length] for start in range(0, len(rows), length)]
 
 
-def _is_new(before: ReplayRow, row: ReplayRow) -> bool:
-    problem = row.problem is not None and row.problem != before.problem
-    return problem or row.folds > before.folds or row.most_forgotten > before.most_forgotten
-
-
-def _add(table: Table, walk: Walk, row: ReplayRow, left_out: int, *, bar: int) -> None:
-    if left_out:
-        table.add_row(Text("⋮", "dim"), Text(f"{left_out:,} more", "dim"))
-    limit = walk.alternative.policy.limit_tokens
-    cells = [Text(f"{row.turn:,}"), Text(f"#{row.last_message_id}", "dim"), Text(_tokens(row.peak_tokens))]
+def _cells(group: Sequence[ReplayRow], limit: int, bar: int) -> list[Text]:
+    """Write a range of turns: the largest of its calls, the most it forgot, and how things stood at its end."""
+    first, last = group[0], group[-1]
+    peak, forgotten = max(row.peak_tokens for row in group), max(row.most_forgotten for row in group)
+    turns = f"{last.turn:,}" if len(group) == 1 else f"{first.turn:,}–{last.turn:,}"
+    cells = [Text(turns), Text(f"#{last.last_message_id}", "dim"), Text(_tokens(peak))]
     if bar:
-        cells.append(_bar(row.peak_tokens, limit, bar))
-    forgotten = Text(f"{row.most_forgotten:,}", "bold red" if row.most_forgotten else "dim")
-    cells += [Text(_tokens(row.tokens)), Text(_tokens(row.summary_tokens), "yellow"), Text(f"{row.verbatim:,}")]
-    table.add_row(*cells, Text(f"{row.folds:,}"), forgotten)
+        cells.append(_bar(peak, limit, bar))
+    cells += [Text(_tokens(last.tokens)), Text(_tokens(last.summary_tokens), "yellow"), Text(f"{last.verbatim:,}")]
+    return [*cells, Text(f"{last.folds:,}"), Text(f"{forgotten:,}", "bold red" if forgotten else "dim")]
 
 
 def _tokens(tokens: int) -> str:
