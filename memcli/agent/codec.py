@@ -167,6 +167,8 @@ def _fields(message: BaseMessage) -> Mapping[str, object]:
 
 def _as_stored(message: BaseMessage, fields: Mapping[str, object]) -> BaseMessage:
     """Undo what a class's validators derive anew: a chunk's calls from call chunks, or from `additional_kwargs`."""
+    if not isinstance(message, AIMessage):
+        return message
     for name, default in _defaults(type(message)).items():
         wanted = fields.get(name, default)
         if wanted is not _REQUIRED and getattr(message, name) != wanted:

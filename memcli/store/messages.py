@@ -52,14 +52,14 @@ class Messages:
 
     def get(self, conversation_id: str, id: int) -> StoredMessage:
         """Read one message. Raises NotFound."""
-        row = self._engine.row("select * from messages where conversation_id = ? and id = ?", (conversation_id, id))
+        row = self._engine.row(rows.MESSAGES + " where conversation_id = ? and id = ?", (conversation_id, id))
         if row is None:
             raise NotFound(f"there is no message #{id}", "run `memcli history CONVERSATION` to list messages")
         return rows.message(row)
 
     def leading_system(self, conversation_id: str) -> StoredMessage | None:
         """Read the first message if it is a system message; None otherwise."""
-        sql = f"select * from messages where conversation_id = ? and id = 1 and role = 'system' and {_COUNTED}"
+        sql = f"{rows.MESSAGES} where conversation_id = ? and id = 1 and role = 'system' and {_COUNTED}"
         row = self._engine.row(sql, (conversation_id,))
         return rows.message(row) if row else None
 
@@ -72,7 +72,7 @@ class Messages:
         unreadable is handed out in quarantine. Taking n messages reads n rows, whatever the conversation's length.
         """
         sql = (
-            "select * from messages where conversation_id = ? and id between ? and ?"
+            f"{rows.MESSAGES} where conversation_id = ? and id between ? and ?"
             f"{'' if excluded else f' and {_COUNTED}'} order by id desc"
         )
         values = (conversation_id, down_to, up_to if up_to is not None else LARGEST)
@@ -87,7 +87,7 @@ class Messages:
         `up_to` None ends at the message that is the last one when reading begins.
         """
         sql = (
-            "select * from messages where conversation_id = ? and id > ? and id <= ?"
+            f"{rows.MESSAGES} where conversation_id = ? and id > ? and id <= ?"
             f"{'' if excluded else f' and {_COUNTED}'} order by id"
         )
         limit = up_to if up_to is not None else self.last_id(conversation_id)
@@ -98,7 +98,7 @@ class Messages:
     def of_turn(self, conversation_id: str, turn_id: int, *, excluded: bool = False) -> list[StoredMessage]:
         """Read one turn's messages, oldest first. The newest turn costs its own length, an older one more."""
         sql = (
-            "select * from messages where conversation_id = ?1 and turn_id = ?2 and id >"
+            f"{rows.MESSAGES} where conversation_id = ?1 and turn_id = ?2 and id >"
             " (select after_message_id from turns where conversation_id = ?1 and id = ?2)"
             f"{'' if excluded else f' and {_COUNTED}'} order by id"
         )
@@ -175,7 +175,7 @@ class Messages:
         return stored, True
 
     def _by_uid(self, conversation_id: str, uid: str) -> StoredMessage:
-        row = self._engine.row("select * from messages where conversation_id = ? and uid = ?", (conversation_id, uid))
+        row = self._engine.row(rows.MESSAGES + " where conversation_id = ? and uid = ?", (conversation_id, uid))
         if row is None:
             raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
         return rows.message(row)

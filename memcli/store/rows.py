@@ -86,32 +86,61 @@ def turn(row: sqlite3.Row) -> Turn:
     )
 
 
+MESSAGES = (
+    "select conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload,"
+    " case when typeof(payload) = 'text' then json_valid(payload) else 0 end from messages"
+)
+"""How rows of `messages` are read for `message`: the engine itself tells whether a payload is JSON."""
+DEEPEST_UNCHECKED = 900
+"""Openings of lists and objects up to which a payload cannot be too deeply nested for Python's reader."""
+
+
 def message(row: sqlite3.Row) -> StoredMessage:
-    """Read one row of `messages`. One that cannot be used is quarantined, never an error."""
+    """Read one row of MESSAGES. One that cannot be used is quarantined, never an error."""
+    conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload, is_json = row
+    is_usable = is_json and _is_typed(role, state, tokens, text, payload) and _is_object(payload)
     stored = StoredMessage(
-        id=row["id"],
-        conversation_id=row["conversation_id"],
-        turn_id=row["turn_id"],
-        uid=row["uid"],
-        kind=row["kind"],
-        role=cast(Role, row["role"]),
-        text=row["text"] if isinstance(row["text"], str) else "",
-        payload=row["payload"] if isinstance(row["payload"], str) else "",
-        tokens=row["tokens"] if isinstance(row["tokens"], int) else 0,
-        created_at=moment(row["created_at"]),
-        state=cast(MessageState, row["state"]),
+        id,
+        conversation_id,
+        turn_id,
+        uid,
+        kind,
+        cast(Role, role),
+        text if isinstance(text, str) else "",
+        payload if isinstance(payload, str) else "",
+        tokens if isinstance(tokens, int) else 0,
+        moment(created_at),
+        cast(MessageState, state),
     )
-    return stored if is_readable(row) else stored.as_unreadable()
+    return stored if is_usable else stored.as_unreadable()
+
+
+def _is_typed(role: object, state: object, tokens: object, text: object, payload: object) -> bool:
+    if role not in _ROLES or state not in _STATES:
+        return False
+    return isinstance(payload, str) and isinstance(text, str) and isinstance(tokens, int)
+
+
+def _is_object(payload: str) -> bool:
+    """Tell whether a JSON text is an object that Python can read too."""
+    if payload[:1] != "{" and payload.lstrip()[:1] != "{":
+        return False
+    if payload.count("{") + payload.count("[") <= DEEPEST_UNCHECKED:
+        return True
+    try:
+        json.loads(payload)
+    except (ValueError, RecursionError):
+        return False
+    return True
 
 
 def is_readable(row: sqlite3.Row) -> bool:
-    """Tell whether a message's row can be used: its payload is a JSON object, its role and state are known."""
-    if row["role"] not in _ROLES or row["state"] not in _STATES:
-        return False
-    if not (isinstance(row["payload"], str) and isinstance(row["text"], str) and isinstance(row["tokens"], int)):
+    """Tell whether a whole row of `messages` can be used: its payload is a JSON object, role and state are known."""
+    payload = row["payload"]
+    if not _is_typed(row["role"], row["state"], row["tokens"], row["text"], payload):
         return False
     try:
-        return isinstance(json.loads(row["payload"]), dict)
+        return isinstance(json.loads(payload), dict)
     except (ValueError, RecursionError):
         return False
 

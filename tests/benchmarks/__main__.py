@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from tests.benchmarks import append, compaction, context, imports, start, writers
+from tests.benchmarks import append, compaction, context, fidelity, imports, prefix, start, writers
 from tests.benchmarks.conversations import Stage
 from tests.benchmarks.figures import Figure, table, times
 
@@ -21,6 +21,8 @@ SECTIONS: Mapping[str, Callable[[Stage], Iterator[Figure]]] = {
     "start": start.figures,
     "compaction": compaction.figures,
     "import": imports.figures,
+    "fidelity": fidelity.figures,
+    "prefix": prefix.figures,
 }
 """Each law of cost, by the name it is asked for with, in the order they run: `append` leaves longer stores behind."""
 
