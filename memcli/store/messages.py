@@ -46,8 +46,9 @@ class Messages:
                 if is_new:
                     last, added, tokens = item.id, added + 1, tokens + item.tokens
             if added:
-                self._engine.execute(_COUNT, (last, tokens, stamp, conversation_id))
-                note_change(self._engine, conversation_id)
+                row = self._engine.returning(_COUNT, (last, tokens, stamp, conversation_id))
+                if row is not None and row[0]:
+                    note_change(self._engine, conversation_id)
             return stored
 
     def get(self, conversation_id: str, id: int) -> StoredMessage:
@@ -186,7 +187,11 @@ _INSERT = (
     " select id, last_message_id + 1 + ?, ?, ?, ?, ?, ?, ?, ?, ?, ? from conversations where id = ?"
     " on conflict(conversation_id, uid) do nothing returning id"
 )
-_COUNT = "update conversations set last_message_id = ?, tokens = tokens + ?, updated_at = ? where id = ?"
+_COUNT = (
+    "update conversations set last_message_id = ?, tokens = tokens + ?, updated_at = ? where id = ?"
+    " returning changed < (select max(changed) from conversations)"
+)
+"""Count messages in, and tell whether another conversation was the last one to change."""
 
 
 def _new_uid() -> str:
