@@ -167,7 +167,7 @@ def _fields(message: BaseMessage) -> Mapping[str, object]:
 
 def _as_stored(message: BaseMessage, fields: Mapping[str, object]) -> BaseMessage:
     """Undo what a class's validators derive anew: a chunk's calls from call chunks, or from `additional_kwargs`."""
-    if not isinstance(message, AIMessage):
+    if not isinstance(message, AIMessage) or (type(message) is AIMessage and _DERIVE_NOTHING.issuperset(fields)):
         return message
     for name, default in _defaults(type(message)).items():
         wanted = fields.get(name, default)
@@ -187,6 +187,8 @@ def _defaults(cls: type[BaseMessage]) -> Mapping[str, object]:
 
 
 _REQUIRED = object()
+_DERIVE_NOTHING = frozenset(("content", "id", "name", "response_metadata", "usage_metadata"))
+"""Fields of an AI message that no validator makes others of."""
 _ROLES: dict[type[BaseMessage], Role] = {
     HumanMessage: "human",
     AIMessage: "ai",

@@ -56,7 +56,9 @@ def _has_call(call_id: str, ahead: deque[_Item], reader: Iterator[_Item]) -> boo
 
 
 def _entry(message: StoredMessage) -> Entry:
-    if message.is_excluded or message.role not in ("ai", "tool"):
+    if message.role not in ("ai", "tool") or message.is_excluded:
+        return _NO_CALLS
+    if message.role == "ai" and '"tool_calls"' not in message.payload:
         return _NO_CALLS
     return Entry(tuple(call.id for call in message.tool_calls), message.tool_call_id)
 
