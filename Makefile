@@ -41,5 +41,5 @@ check: $(READY) ## Everything that must hold: format, lint, types, import rule a
 	$(BIN)/mypy
 	$(BIN)/python -m pytest
 
-bench: $(READY) ## Measure the laws of cost, as ratios; takes about ten minutes. ARGS='append start' measures only those
+bench: $(READY) ## Measure the laws of cost, as ratios; takes about twenty minutes. ARGS='append start' measures only those
 	@exec $(BIN)/python -m tests.benchmarks $(ARGS)
