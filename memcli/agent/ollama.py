@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from typing import cast
 
 import httpx
-from langchain_core.messages import BaseMessage
 from langchain_ollama import ChatOllama
 
 from memcli.agent.ollama_failures import START_HINT, http_failure, request_failure
@@ -160,20 +159,6 @@ def connect(
         client_kwargs={**shared, "verify": url.startswith("https")},
         sync_client_kwargs={"transport": _UncutTransport(url)},
     )
-
-
-def answer_within(chat: ChatOllama, output_tokens: int) -> ChatOllama:
-    """Copy a chat model with another cap on its answer: what one call's prompt leaves free of the limit."""
-    return chat.model_copy(update={"num_predict": output_tokens})
-
-
-def is_finished(message: BaseMessage) -> bool:
-    """Tell whether an Ollama model's message came to its end, for whatever reason.
-
-    False means the stream was cut: a server that ends the body properly without its last line raises nothing, and
-    neither does langchain-ollama. Of no use for other providers' messages.
-    """
-    return bool(message.response_metadata.get("done") or message.response_metadata.get("done_reason"))
 
 
 class _UncutTransport(httpx.HTTPTransport):

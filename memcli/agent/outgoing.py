@@ -14,8 +14,13 @@ def to_langchain(messages: Sequence[WireMessage]) -> list[BaseMessage]:
     return [_langchain(message) for message in messages]
 
 
+def sendable(text: str) -> str:
+    """Replace what no provider can encode, lone surrogates, visibly."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def _langchain(message: WireMessage) -> BaseMessage:
-    content = message.content.encode("utf-8", "replace").decode("utf-8")
+    content = sendable(message.content)
     if message.role == "system":
         return SystemMessage(content)
     if message.role == "user":

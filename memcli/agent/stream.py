@@ -70,7 +70,7 @@ def stream_answer(
         was_interrupted = True
     except MemcliError as err:
         error = err
-    if merged is not None and error is None and not was_interrupted and must_say_done and not _said_done(merged):
+    if merged is not None and error is None and not was_interrupted and must_say_done and not is_finished(merged):
         error = ModelError(f"{label} broke off in the middle of its answer", "run it again with /retry")
     is_whole = merged is not None and error is None and not was_interrupted
     return Answer(_message(merged, is_whole=is_whole), is_whole, error, was_interrupted)
@@ -145,8 +145,13 @@ def _pieces(content: object) -> list[tuple[str, str]]:
     return pieces
 
 
-def _said_done(chunk: BaseMessageChunk) -> bool:
-    return bool(chunk.response_metadata.get("done") or chunk.response_metadata.get("done_reason"))
+def is_finished(message: BaseMessage) -> bool:
+    """Tell whether an Ollama model's message came to its end, for whatever reason.
+
+    False means the stream was cut: a server that ends the body properly without its last line raises nothing, and
+    neither does langchain-ollama. Of no use for other providers' messages.
+    """
+    return bool(message.response_metadata.get("done") or message.response_metadata.get("done_reason"))
 
 
 def _message(merged: BaseMessageChunk | None, *, is_whole: bool) -> AIMessage | None:

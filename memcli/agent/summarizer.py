@@ -11,6 +11,7 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from memcli.agent.failures import translated
 from memcli.agent.limits import with_output_limit
+from memcli.agent.outgoing import sendable
 from memcli.errors import ModelError, ModelTimeout, ModelUnreachable
 from memcli.memory.prompts import Prompt
 from memcli.memory.reasoning import without_reasoning
@@ -92,7 +93,7 @@ class ModelSummarizer:
 
 
 def _messages(system: str, user: str) -> list[BaseMessage]:
-    return [SystemMessage(content=_sendable(system)), HumanMessage(content=_sendable(user))]
+    return [SystemMessage(content=sendable(system)), HumanMessage(content=sendable(user))]
 
 
 def _completion(prompt: Prompt, answer: object, *, asked_for_tools: bool) -> Completion:
@@ -112,7 +113,3 @@ def _completion(prompt: Prompt, answer: object, *, asked_for_tools: bool) -> Com
 
 def _asked(answer: object) -> bool:
     return bool(getattr(answer, "tool_calls", None) or getattr(answer, "invalid_tool_calls", None))
-
-
-def _sendable(text: str) -> str:
-    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,4 +1,4 @@
-"""The oldest turn summaries become one compaction, or are cleared with it as the source does; undo moves its head.
+"""The oldest turn summaries become one compaction, or are cleared with it as the source does.
 
 It refuses to know how a turn summary is made (`turn_summaries`).
 """
@@ -8,20 +8,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from memcli.errors import HeadMoved, NotFound
-from memcli.memory.context import text_tokens
 from memcli.memory.facts import fidelity, select_values, values_of
-from memcli.memory.fold import EXCLUDED, FoldResult, below, input_hash
+from memcli.memory.fold import EXCLUDED, below, input_hash
 from memcli.memory.in_force import Recalls, is_cleared
 from memcli.memory.lacking import KEPT_SHARE
 from memcli.memory.prompts import render_values
 from memcli.memory.recalls import compaction_of, turn_summary_of
 from memcli.memory.summarizer import Completion
+from memcli.memory.tokens import text_tokens
 from memcli.memory.turn_prompts import LONGEST_TOLD_TOKENS, TURN_PROMPT_VERSION, fold_prompt
 from memcli.memory.turns import summaries_room
 from memcli.memory.work import LABEL_TOKENS, Work, new_summary, room_in, smaller_than
-from memcli.records import Conversation, NewSummary, Summary
-from memcli.store import Store
+from memcli.records import NewSummary, Summary
 
 
 def is_over(recalls: Recalls, most: int, room_tokens: int) -> bool:
@@ -111,28 +109,6 @@ def clear(work: Work, leaving: Sequence[Summary]) -> None:
         details={"cleared": True, "folds": [summary.id for summary in leaving]},
     )  # fmt: skip
     _commit(work, marker, previous, leaving[0], sum(summary.tokens for summary in leaving))
-
-
-def undo(store: Store, conversation: Conversation, steps: int = 1) -> FoldResult:
-    """Put the compaction before the one in force back in force; the turn summaries it had folded count again.
-
-    Raises NotFound when there are not that many to undo.
-    """
-    head = store.summaries.head(conversation.id, "compaction")
-    target = head
-    for step in range(steps):
-        if target is None:
-            raise NotFound(f"there are {step} compactions to undo, not {steps}", "run `memcli summaries` to list them")
-        target = store.summaries.get(conversation.id, target.parent_id) if target.parent_id else None
-    if head is None:
-        return FoldResult(conversation.id, "nothing", error="there is nothing to undo")
-    try:
-        store.summaries.move_head(conversation.id, "compaction", target.id if target else None, expected_head=head.id)
-    except HeadMoved as err:
-        return FoldResult(conversation.id, "nothing", error=err.message)
-    first = target.last_message_id + 1 if target else head.first_message_id
-    after = target.tokens if target else 0
-    return FoldResult(conversation.id, "undone", target, first, head.last_message_id, head.tokens, after)
 
 
 def _whole(chosen: Sequence[Summary], summaries: Sequence[Summary]) -> list[Summary]:

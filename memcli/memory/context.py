@@ -6,7 +6,6 @@ chosen (`window`, `turns`) and what a provider accepts (`wire`).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -161,11 +160,6 @@ class Context:
     def window_tokens(self) -> int:
         """Add up the verbatim history, clipped messages included."""
         return sum(part.tokens for part in self.parts if part.source == "message")
-
-
-def text_tokens(text: str) -> int:
-    """Count a text that is part of a message: characters / 4, rounded up."""
-    return math.ceil(len(text) / 4)
 
 
 def system_tokens(text: str) -> int:

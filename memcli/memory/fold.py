@@ -17,11 +17,11 @@ from typing import Literal
 
 from memcli.errors import HeadMoved
 from memcli.memory.asking import Rejected, Spending, ask
-from memcli.memory.context import Policy, text_tokens
+from memcli.memory.context import Policy
 from memcli.memory.facts import fidelity, select_values, values_of
 from memcli.memory.prompts import PROMPT_VERSION, Prompt, render_values, summary_prompt, transcript_lines
 from memcli.memory.summarizer import Completion, Summarizer, request_tokens
-from memcli.memory.tokens import estimate_tokens
+from memcli.memory.tokens import estimate_tokens, text_tokens
 from memcli.memory.verdict import reject
 from memcli.records import NewSummary, StoredMessage, Summary, SummaryKind, SummaryState
 from memcli.store import Store

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memcli.memory.heads import head_at
 from memcli.memory.parts import units_of
 from memcli.memory.spans import Spans
 from memcli.records import StoredMessage, Summary
@@ -45,9 +46,7 @@ def recalls_at(store: Store, conversation_id: str, last_id: int, as_of: datetime
 
     With `as_of` they were also made by then.
     """
-    head = store.summaries.head(conversation_id, "compaction")
-    while head is not None and (head.last_message_id > last_id or (as_of is not None and head.created_at > as_of)):
-        head = store.summaries.get(conversation_id, head.parent_id) if head.parent_id else None
+    head = head_at(store, conversation_id, "compaction", last_id, as_of)
     after = head.last_message_id if head else 0
     found = store.summaries.newest_of_turns(conversation_id, after=after)
     found = [item for item in found if as_of is None or item.created_at <= as_of]

@@ -6,11 +6,13 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Protocol
 
-from memcli.memory import compaction, recap, rolling, running, turns, window
+from memcli.memory import recap, rolling, running, turns, window
 from memcli.memory.context import Context, Policy, Request
 from memcli.memory.due import Due
 from memcli.memory.fold import FoldResult
+from memcli.memory.heads import head_at
 from memcli.memory.summarizer import Summarizer
+from memcli.memory.undo import undo
 from memcli.records import Conversation, MemoryModel, SummaryKind
 from memcli.store import Store
 
@@ -96,7 +98,7 @@ class WindowMemory:
         return FoldResult(conversation.id, "nothing", error="the window makes no recaps")
 
     def undo(self, store: Store, conversation: Conversation, steps: int = 1) -> FoldResult:
-        return running.undo(store, conversation, steps)
+        return undo(store, conversation, "running", steps)
 
 
 class TurnsMemory:
@@ -133,7 +135,7 @@ class TurnsMemory:
         return recap.prepare(store, conversation, policy, summarizer, turn_id)
 
     def undo(self, store: Store, conversation: Conversation, steps: int = 1) -> FoldResult:
-        return compaction.undo(store, conversation, steps)
+        return undo(store, conversation, "compaction", steps)
 
 
 _MEMORIES: dict[MemoryModel, Memory] = {"window": WindowMemory(), "turns": TurnsMemory()}
@@ -171,10 +173,6 @@ def move_heads_before(
     """
     for kind in HEADS:
         head = store.summaries.head(conversation_id, kind)
-        target = head
-        while target is not None and (
-            target.last_message_id >= first_message_id or (made_before is not None and target.created_at > made_before)
-        ):
-            target = store.summaries.get(conversation_id, target.parent_id) if target.parent_id else None
-        if head is not None and target is not head:
+        target = head_at(store, conversation_id, kind, first_message_id - 1, made_before)
+        if head is not None and (target is None or target.id != head.id):
             store.summaries.move_head(conversation_id, kind, target.id if target else None, expected_head=head.id)

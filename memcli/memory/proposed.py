@@ -11,10 +11,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from memcli.errors import CompactionRejected, HeadMoved, UsageError
-from memcli.memory.context import Policy, text_tokens
+from memcli.memory.context import Policy
 from memcli.memory.facts import fidelity, values_of
 from memcli.memory.fold import EXCLUDED, FoldResult, value_texts
+from memcli.memory.heads import parent_of
 from memcli.memory.prompts import render_values
+from memcli.memory.tokens import text_tokens
 from memcli.memory.values import Value
 from memcli.records import Conversation, NewSummary, Summary, SummaryKind
 from memcli.store import Store
@@ -153,7 +155,7 @@ def _folded(store: Store, summary: Summary) -> list[Summary]:
 
 def _replaced(store: Store, summary: Summary) -> int:
     """Count what a summary stands in for: its parent, and what it folded."""
-    parent = store.summaries.get(summary.conversation_id, summary.parent_id) if summary.parent_id else None
+    parent = parent_of(store, summary)
     before = parent.tokens if parent else 0
     if summary.kind == "compaction":
         return before + sum(item.tokens for item in _folded(store, summary))
@@ -165,7 +167,7 @@ def _values(store: Store, summary: Summary) -> list[Value]:
     """Find the exact values of what it folded."""
     if summary.kind == "compaction":
         return values_of(["\n".join((item.text, *item.values)) for item in _folded(store, summary)])
-    parent = store.summaries.get(summary.conversation_id, summary.parent_id) if summary.parent_id else None
+    parent = parent_of(store, summary)
     after = parent.last_message_id if parent else summary.first_message_id - 1
     span = store.messages.oldest_first(summary.conversation_id, after=after, up_to=summary.last_message_id)
     return values_of([words for _, _, words in value_texts([item for item in span if not item.is_excluded])])

@@ -1,4 +1,4 @@
-"""Model A's compactor: how the running summary is brought up to date, and how it is undone.
+"""Model A's compactor: how the running summary is brought up to date.
 
 It folds every ten human messages (the source's rule) and, beyond the source, as soon as uncovered messages leave the
 window: between two folds the source has them in neither window nor summary. An ongoing turn is never folded.
@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from memcli.errors import HeadMoved, NotFound
 from memcli.memory import proposed
 from memcli.memory.asking import breaker_opens_until
 from memcli.memory.context import Policy, Request
@@ -16,7 +15,7 @@ from memcli.memory.fold import FoldResult, Task, fold
 from memcli.memory.summarizer import ExtractiveSummarizer, Summarizer
 from memcli.memory.uncovered import due as due
 from memcli.memory.uncovered import foldable_up_to as foldable_up_to
-from memcli.records import Conversation, Summary
+from memcli.records import Conversation
 from memcli.store import Store
 
 
@@ -72,30 +71,6 @@ def propose(
         state="proposed",
     )  # fmt: skip
     return fold(task)
-
-
-def undo(store: Store, conversation: Conversation, steps: int = 1) -> FoldResult:
-    """Put the summary before the one in force back in force; None of them is deleted.
-
-    Raises NotFound when there are not that many to undo.
-    """
-    head = store.summaries.head(conversation.id, "running")
-    target: Summary | None = head
-    for step in range(steps):
-        if target is None:
-            raise NotFound(f"there are {step} compactions to undo, not {steps}", "run `memcli summaries` to list them")
-        target = store.summaries.get(conversation.id, target.parent_id) if target.parent_id else None
-    try:
-        store.summaries.move_head(
-            conversation.id, "running", target.id if target else None, expected_head=head.id if head else None
-        )
-    except HeadMoved as err:
-        return FoldResult(conversation.id, "nothing", error=err.message)
-    assert head is not None
-    first = (target.last_message_id if target else 0) + 1
-    return FoldResult(
-        conversation.id, "undone", target, first, head.last_message_id, head.tokens, target.tokens if target else 0
-    )
 
 
 def _all_or_none(conversation: Conversation, task: Task) -> FoldResult:

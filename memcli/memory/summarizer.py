@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from memcli.memory.context import text_tokens
 from memcli.memory.extract import NO_ACTIONS, extractive_summary, extractive_turn
 from memcli.memory.prompts import Prompt
 from memcli.memory.recalls import NOT_AVAILABLE
+from memcli.memory.tokens import text_tokens
 from memcli.memory.turn_prompts import TurnFields, write_turn
 
 EXTRACTIVE = "extractive"

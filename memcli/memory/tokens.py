@@ -47,7 +47,7 @@ def count_message_tokens(
     return math.ceil(characters / CHARACTERS_PER_TOKEN) + TOKENS_PER_MESSAGE + images * TOKENS_PER_IMAGE
 
 
-def count_text_tokens(text: str) -> int:
+def text_tokens(text: str) -> int:
     """Count bare text in budget units, without a message around it: characters / 4 rounded up. 0 for ''."""
     return math.ceil(len(text) / CHARACTERS_PER_TOKEN)
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 
 from memcli.errors import ModelUnreachable
 from memcli.memory.asking import Rejected
-from memcli.memory.context import text_tokens
 from memcli.memory.extract import extractive_turn
 from memcli.memory.facts import fidelity, select_values, values_of
 from memcli.memory.fold import shown_tokens, value_texts
@@ -20,6 +19,7 @@ from memcli.memory.prompts import MESSAGE_BODY_TOKENS, Prompt
 from memcli.memory.recalls import FAILED_NOTE, INTERRUPTED_NOTE, NOT_AVAILABLE, render_turn_summary
 from memcli.memory.recap import pieces_of, recap_middle
 from memcli.memory.summarizer import EXTRACTIVE, Completion, ExtractiveSummarizer, Summarizer
+from memcli.memory.tokens import text_tokens
 from memcli.memory.turn_prompts import TurnFields, read_turn, turn_prompt, write_turn
 from memcli.memory.work import LEAST_BODY_TOKENS, Work, body_tokens, new_summary, room_in
 from memcli.records import NewSummary, StoredMessage

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memcli.memory.context import text_tokens
 from memcli.memory.summarizer import Completion
+from memcli.memory.tokens import text_tokens
 
 _ERROR = re.compile(
     r"^\W*(?:(?:\w*error|exception|traceback)[\s*_]*(?:[:(\[]|\d|$)|traceback \(most|an error (?:has )?occurred|"

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from memcli.memory.backwards import backwards
 from memcli.memory.clip import LEAST_CLIP_TOKENS, Shown, fit
-from memcli.memory.context import Context, Ledger, Part, Policy, Request, spans_of, system_tokens, text_tokens
+from memcli.memory.context import Context, Ledger, Part, Policy, Request, spans_of, system_tokens
+from memcli.memory.heads import head_at
 from memcli.memory.parts import (
     fit_turn,
     ids_of,
@@ -31,6 +31,7 @@ from memcli.memory.pins import beside, in_full, pin_parts, pinned, room_beside
 from memcli.memory.plans import plan_parts
 from memcli.memory.prompts import render_summary, render_values
 from memcli.memory.spans import Spans
+from memcli.memory.tokens import text_tokens
 from memcli.records import Conversation, StoredMessage, Summary
 from memcli.store import Store
 
@@ -112,7 +113,7 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     last_id = (
         conversation.last_message_id if request.up_to is None else min(request.up_to, conversation.last_message_id)
     )
-    head = head_at(store, conversation.id, last_id, request.as_of)
+    head = head_at(store, conversation.id, "running", last_id, request.as_of)
     fixed = [*system_parts(store, conversation, last_id), *tools_parts(request), *_summary_parts(head)]
     fixed += plan_parts(store, conversation.id, request.as_of)
     turn = ongoing_turn(store, conversation.id, request)
@@ -152,17 +153,6 @@ def _behind(store: Store, conversation: Conversation, last_id: int) -> int:
     newest = conversation.last_message_id
     later = store.messages.newest_first(conversation.id, up_to=newest, down_to=last_id + 1, excluded=True)
     return conversation.tokens - sum(message.tokens for message in later)
-
-
-def head_at(store: Store, conversation_id: str, last_id: int, as_of: datetime | None = None) -> Summary | None:
-    """Find the running summary in force, or its newest ancestor that covers nothing after `last_id`.
-
-    With `as_of` it was also made by then.
-    """
-    head = store.summaries.head(conversation_id, "running")
-    while head is not None and (head.last_message_id > last_id or (as_of is not None and head.created_at > as_of)):
-        head = store.summaries.get(conversation_id, head.parent_id) if head.parent_id else None
-    return head
 
 
 def _summary_parts(head: Summary | None) -> list[Part]:

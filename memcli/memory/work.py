@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 
 from memcli.errors import ModelUnreachable
 from memcli.memory.asking import Rejected, ask, breaker_opens_until
-from memcli.memory.context import Policy, Request, text_tokens
+from memcli.memory.context import Policy, Request
 from memcli.memory.fold import CHUNK_TOKENS, LEAST_CHUNK_TOKENS, FoldResult, FoldStatus, Progress, input_hash
 from memcli.memory.in_force import Recalls, recalls_at
 from memcli.memory.prompts import Prompt
 from memcli.memory.summarizer import Completion, ExtractiveSummarizer, Summarizer, request_tokens
 from memcli.memory.tally import Tally
-from memcli.memory.tokens import estimate_tokens
+from memcli.memory.tokens import estimate_tokens, text_tokens
 from memcli.memory.turn_prompts import TURN_PROMPT_VERSION
 from memcli.memory.uncovered import foldable_up_to
 from memcli.memory.verdict import reject

@@ -12,11 +12,10 @@ import json
 from collections.abc import Iterable
 from typing import TypeAlias, cast
 
+from memcli.memory.payload import MOST_DIGITS, TAG
+
 Json: TypeAlias = bool | int | float | str | list["Json"] | dict[str, "Json"] | None
 
-TAG = "__memcli__"
-MAX_INT_DIGITS = 4_000
-"""CPython refuses to convert integers of over 4,300 digits (sys.int_info.default_max_str_digits)."""
 MAX_NESTING = 200
 """Levels of lists and objects; deeper values would exhaust the stack of whoever walks them later."""
 
@@ -47,7 +46,7 @@ def canonical(value: Json) -> str:
 
 
 def _parse_int(digits: str) -> Json:
-    return int(digits) if len(digits) <= MAX_INT_DIGITS else {TAG: "int", "value": digits}
+    return int(digits) if len(digits) <= MOST_DIGITS else {TAG: "int", "value": digits}
 
 
 def _parse_float(digits: str) -> Json:

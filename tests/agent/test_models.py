@@ -15,8 +15,8 @@ from langchain_ollama import ChatOllama
 from memcli.agent import embedded
 from memcli.agent.embedded import EmbeddedChat
 from memcli.agent.models import ModelChoice, choose, default_summarizer
-from memcli.agent.ollama import is_finished
 from memcli.agent.providers import find_provider
+from memcli.agent.stream import is_finished
 from memcli.config import Settings
 from memcli.errors import ModelUnreachable, NotFound, UsageError
 from tests.ollama_server import FakeOllama, Served, answer_with

@@ -14,9 +14,11 @@ from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.tools import tool
 from langchain_ollama import ChatOllama
 
-from memcli.agent.ollama import LoadedModel, ModelCard, OllamaModel, OllamaServer, answer_within, connect, is_finished
+from memcli.agent.limits import with_output_limit
+from memcli.agent.ollama import LoadedModel, ModelCard, OllamaModel, OllamaServer, connect
 from memcli.agent.ollama import translate as translated
 from memcli.agent.ollama_host import is_loopback, server_url, without_password
+from memcli.agent.stream import is_finished
 from memcli.errors import (
     ContextOverflow,
     MemcliError,
@@ -167,7 +169,7 @@ def test_a_server_that_is_not_ollama_is_unreachable(server: FakeOllama) -> None:
 
 
 def test_a_chat_sends_its_limit_and_asks_not_to_be_cut(server: FakeOllama) -> None:
-    chat = answer_within(chat_with(server, limit_tokens=4_096), 300)
+    chat = with_output_limit(chat_with(server, limit_tokens=4_096), 300)
 
     assert chat.invoke("hello").content == "Hello from the stand-in."
     (body,) = server.chats

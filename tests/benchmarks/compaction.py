@@ -11,9 +11,10 @@ from langchain_core.messages import AIMessage, BaseMessage
 
 from memcli.agent.history import PersistentChatHistory
 from memcli.memory import running
-from memcli.memory.context import Policy, text_tokens
+from memcli.memory.context import Policy
 from memcli.memory.prompts import Prompt
 from memcli.memory.summarizer import Completion, ExtractiveSummarizer, Summarizer, request_tokens
+from memcli.memory.tokens import text_tokens
 from memcli.store import Store
 from tests.benchmarks.conversations import DISTINCT_TURNS, Stage, turn
 from tests.benchmarks.figures import Bound, Figure

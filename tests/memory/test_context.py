@@ -11,8 +11,9 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from memcli.config import Settings
 from memcli.errors import ContextOverflow
-from memcli.memory.context import Context, Ledger, Part, Policy, Request, spans_of, system_tokens, text_tokens
+from memcli.memory.context import Context, Ledger, Part, Policy, Request, spans_of, system_tokens
 from memcli.memory.spans import Spans
+from memcli.memory.tokens import text_tokens
 from memcli.memory.window import context
 from memcli.memory.wire import wire
 from memcli.records import Conversation, NewSummary, PartRef

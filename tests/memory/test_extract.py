@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from memcli.memory.extract import NO_ACTIONS, PREVIOUS_SHARE, extractive_summary, extractive_turn
 from memcli.memory.quotes import HEADING
 from memcli.memory.text import one_line
-from memcli.memory.tokens import count_message_tokens, count_text_tokens
+from memcli.memory.tokens import count_message_tokens, text_tokens
 from memcli.records import MessageState, Role, StoredMessage
 
 LINE = re.compile(r'#(\d+) (?:(?:user|assistant|system|other): "(.*)"|tool .*? → (.*))')
@@ -111,7 +111,7 @@ def test_a_summary_never_exceeds_its_cap_and_is_the_same_each_time(
 
     summary = summarise(messages, previous, cap)
 
-    assert count_text_tokens(summary) <= cap
+    assert text_tokens(summary) <= cap
     assert summary == summarise(messages, previous, cap)
     assert summary.encode("utf-8").decode("utf-8") == summary
 
@@ -151,7 +151,7 @@ def test_a_chain_of_summaries_stays_flat_and_keeps_something_old() -> None:
         ]
         summary = summarise(chat, summary, max_tokens=150)
 
-    assert count_text_tokens(summary) <= 150
+    assert text_tokens(summary) <= 150
     assert "mia_li_3668" in summary
 
 
@@ -181,7 +181,7 @@ def test_an_empty_span_shortens_a_previous_summary_that_is_over_the_cap() -> Non
 def test_a_summary_is_smaller_than_the_span_it_replaces() -> None:
     summary = summarise(BOOKING)
 
-    assert count_text_tokens(summary) < sum(stored.tokens for stored in BOOKING)
+    assert text_tokens(summary) < sum(stored.tokens for stored in BOOKING)
 
 
 def test_one_huge_sentence_is_clipped_with_a_marker() -> None:
@@ -189,7 +189,7 @@ def test_one_huge_sentence_is_clipped_with_a_marker() -> None:
 
     assert summary.startswith(f'{HEADING}\n#1 user: "really really')
     assert summary.endswith('really…"')
-    assert count_text_tokens(summary) <= 60
+    assert text_tokens(summary) <= 60
 
 
 def test_excluded_messages_and_reasoning_are_never_quoted() -> None:

@@ -10,7 +10,7 @@ from memcli.memory.facts import (
     survives,
     values_of,
 )
-from memcli.memory.tokens import count_text_tokens
+from memcli.memory.tokens import text_tokens
 from memcli.memory.values import VALUE_KINDS, Value, extract_values, kind_of, normalised
 
 PIECES = [
@@ -90,7 +90,7 @@ def test_carried_values_compete_and_the_chain_stays_bounded() -> None:
             [(fold, "human", f"my code is AB{fold:04}X, then CD{fold:04}Y")], max_tokens=20, previous=carried
         )
 
-    assert count_text_tokens(render_values(carried)) <= 20
+    assert text_tokens(render_values(carried)) <= 20
     assert {"AB0049X", "CD0049Y"} <= set(carried)
 
 
@@ -117,7 +117,7 @@ def test_numbered_identifiers_share_their_beginning() -> None:
 def test_carried_values_fit_their_cap_and_every_one_reads_back(span: list[tuple[int, str, str]], cap: int) -> None:
     values = select_values(span, max_tokens=cap)
 
-    assert count_text_tokens(render_values(values)) <= cap
+    assert text_tokens(render_values(values)) <= cap
     assert sorted(parse_values(render_values(values))) == sorted(values)
     assert set(values) <= {value.text for value in values_of([text for _, _, text in span])}
 

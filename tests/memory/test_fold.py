@@ -10,11 +10,11 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from memcli.agent.codec import encode
 from memcli.errors import ModelTimeout, ModelUnreachable
 from memcli.memory.asking import ATTEMPTS
-from memcli.memory.context import Policy, text_tokens
+from memcli.memory.context import Policy
 from memcli.memory.fold import FoldResult, Task, fold
 from memcli.memory.prompts import Prompt
 from memcli.memory.summarizer import Completion, ExtractiveSummarizer, Summarizer, request_tokens
-from memcli.memory.tokens import estimate_tokens
+from memcli.memory.tokens import estimate_tokens, text_tokens
 from memcli.records import Conversation, Summary
 from memcli.store import Store
 from tests.histories import asking, exchange, opened, rows, stored

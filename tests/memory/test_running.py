@@ -11,7 +11,8 @@ from memcli.agent.codec import encode
 from memcli.errors import NotFound
 from memcli.memory.asking import BREAKER_ATTEMPTS
 from memcli.memory.context import Policy, Request
-from memcli.memory.running import due, foldable_up_to, settle, undo
+from memcli.memory.running import due, foldable_up_to, settle
+from memcli.memory.undo import undo
 from memcli.memory.window import context
 from memcli.records import Conversation
 from memcli.store import Store
@@ -159,11 +160,11 @@ def test_undo_puts_the_summary_before_back_in_force_and_deletes_none(store: Stor
     settle(store, conversation, WIDE, writer)
     talk_on(store, conversation, *range(10, 20))
     settle(store, now(store, conversation), WIDE, writer)
-    result = undo(store, now(store, conversation))
+    result = undo(store, now(store, conversation), "running")
     assert result.summary is not None
     assert (result.status, result.summary.text) == ("undone", "The first one.")
     assert (result.first_message_id, result.last_message_id) == (21, 40)
-    assert undo(store, now(store, conversation)).summary is None
+    assert undo(store, now(store, conversation), "running").summary is None
     assert store.summaries.head(conversation.id, "running") is None
     assert [item.text for item in store.summaries.list(conversation.id)] == ["The first one.", "The second one."]
 
@@ -172,7 +173,7 @@ def test_undo_and_compact_again_reuses_the_summary(store: Store) -> None:
     conversation = stored(store, talk(10))
     writer = answering("The first one.")
     made = settle(store, conversation, WIDE, writer).summary
-    undo(store, conversation)
+    undo(store, conversation, "running")
     again = settle(store, conversation, WIDE, writer)
     assert (again.status, again.calls, again.summary, len(writer.prompts)) == ("compacted", 0, made, 1)
 
@@ -181,7 +182,7 @@ def test_more_undos_than_compactions_are_refused_and_change_nothing(store: Store
     conversation = stored(store, talk(10))
     settle(store, conversation, WIDE, answering())
     with pytest.raises(NotFound, match="there are 1 compactions to undo, not 2"):
-        undo(store, conversation, steps=2)
+        undo(store, conversation, "running", steps=2)
     assert store.summaries.head(conversation.id, "running") is not None
 
 
@@ -199,6 +200,6 @@ def test_fault_27_the_head_and_its_cursor_survive_reopening_and_a_fork_before_th
     behind = store.conversations.fork(conversation.id)
     heads = [store.summaries.head(fork.id, "running") for fork in (before, behind)]
     assert [head.text if head else None for head in heads] == ["The first one.", "The second one."]
-    undo(store, behind)
+    undo(store, behind, "running")
     built = context(store, behind, Policy(), Request())
     assert built.covered_up_to == 40

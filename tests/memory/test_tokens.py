@@ -21,7 +21,7 @@ from langchain_core.messages import (
 )
 from langchain_core.messages.utils import count_tokens_approximately
 
-from memcli.memory.tokens import calibrated, count_message_tokens, count_text_tokens, estimate_tokens
+from memcli.memory.tokens import calibrated, count_message_tokens, estimate_tokens, text_tokens
 
 _ROLES: Mapping[type[BaseMessage], str] = {
     HumanMessage: "user",
@@ -91,7 +91,7 @@ def test_a_message_counts_as_langchain_counts_it(message: BaseMessage) -> None:
 
 @pytest.mark.parametrize(("text", "tokens"), [("", 0), ("a", 1), ("abcd", 1), ("abcde", 2)])
 def test_bare_text_counts_a_token_for_every_four_characters(text: str, tokens: int) -> None:
-    assert count_text_tokens(text) == tokens
+    assert text_tokens(text) == tokens
 
 
 MEASURED: Mapping[str, tuple[tuple[str, int], ...]] = {

@@ -8,8 +8,9 @@ import pytest
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
 from memcli.memory.context import Policy, Request
+from memcli.memory.heads import head_at
 from memcli.memory.spans import Spans
-from memcli.memory.window import CLIP_DEPARTURE, Window, context, head_at, select
+from memcli.memory.window import CLIP_DEPARTURE, Window, context, select
 from memcli.memory.wire import wire
 from memcli.records import StoredMessage
 from memcli.store import Store
@@ -109,9 +110,9 @@ def test_a_unit_stored_apart_is_in_the_window_whole_or_not_at_all(store: Store) 
 def test_the_summary_in_force_is_the_newest_that_covers_nothing_later(store: Store) -> None:
     conversation = stored(store, [message for number in range(4) for message in exchange(number)])
     summarised_up_to(store, conversation, 4)
-    head = head_at(store, conversation.id, 8)
+    head = head_at(store, conversation.id, "running", 8)
     assert head is not None
-    assert (head.last_message_id, head_at(store, conversation.id, 3)) == (4, None)
+    assert (head.last_message_id, head_at(store, conversation.id, "running", 3)) == (4, None)
     assert context(store, conversation, Policy(), Request(up_to=3)).ledger.summarised == Spans()
 
 
