@@ -16,6 +16,8 @@ from typing import Literal, cast
 Role = Literal["human", "ai", "tool", "system", "other"]
 MessageState = Literal["whole", "partial", "failed", "rewound", "unreadable"]
 TurnStatus = Literal["open", "done", "failed", "interrupted", "rewound"]
+TurnPlace = Literal["opens", "within", "closes"]
+"""Where a message stands in its turn."""
 MemoryModel = Literal["window", "turns"]
 SummaryKind = Literal["running", "turn", "compaction", "recap"]
 SummaryState = Literal["made", "proposed", "discarded"]
@@ -192,6 +194,10 @@ class Summary(NewSummary):
     """Whether a head points at it."""
 
 
+REQUEST = "request"
+"""The source of a recorded part that no context has: what a call sent beside its messages."""
+
+
 @dataclass(frozen=True, slots=True)
 class PartRef:
     """One part of a recorded call, by reference."""
@@ -226,6 +232,21 @@ class Call:
     status: CallStatus
     error: str | None
     started_at: datetime
+
+    @property
+    def seen(self) -> tuple[PartRef, ...]:
+        """Name the parts of the context it saw, in order; () for a call of which nothing was recorded."""
+        return tuple(part for part in self.parts if part.source != REQUEST)
+
+    @property
+    def newest_seen(self) -> int | None:
+        """Name the newest message it saw, by its id; None for a call that saw none."""
+        return max((part.last_message_id or 0 for part in self.seen), default=0) or None
+
+    @property
+    def request(self) -> str | None:
+        """Give the record of its body, as `agent/bodies` wrote it; None when nobody told it."""
+        return next((part.text for part in reversed(self.parts) if part.source == REQUEST), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ know the store.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
+from dataclasses import dataclass
 from functools import cache
 from typing import cast
 
@@ -29,6 +29,7 @@ from langchain_core.messages import (
     ToolMessageChunk,
 )
 
+from memcli.agent.fields import changed_fields, message_of
 from memcli.agent.typed import (
     AgentMessage,
     AgentToAgentMessage,
@@ -75,16 +76,17 @@ def encode(message: BaseMessage, *, uid: str | None = None, state: MessageState 
 
     A class of somebody's own is stored as the nearest class above it that is known here.
     """
+    known = _known(type(message))
     text = content_text(message.content)
     return NewMessage(
-        kind=kind_of(message),
-        role=role_of(message),
-        text=answer_text(text) if isinstance(message, AIMessage) else text,
-        payload=payload.dumps(_fields(message)),
-        tokens=tokens_of(message),
-        uid=uid or message.id,
-        state=state,
-        created_at=message.created_at if isinstance(message, _TYPED) else None,
+        known.kind,
+        known.role,
+        answer_text(text) if known.role == "ai" else text,
+        payload.dumps(changed_fields(message)),
+        tokens_of(message),
+        uid or message.id,
+        state,
+        message.created_at if known.has_time else None,  # type: ignore[attr-defined]
     )
 
 
@@ -95,7 +97,7 @@ def decode(stored: StoredMessage) -> BaseMessage | None:
         return None
     try:
         fields = cast("dict[str, object]", payload.loads(stored.payload))
-        return _as_stored(cls(**fields), fields)  # type: ignore[call-overload]
+        return message_of(cls, fields)
     except (TypeError, ValueError, LookupError, AttributeError, RecursionError):  # from validators of messages
         return None
 
@@ -111,15 +113,12 @@ def decoded(rows: Iterable[StoredMessage], messages: dict[int, BaseMessage]) -> 
 
 def kind_of(message: BaseMessage) -> str:
     """Name the nearest known class of a message."""
-    return next(_NAMES[cls] for cls in (*type(message).__mro__, HumanMessage) if cls in _NAMES)
+    return _known(type(message)).kind
 
 
 def role_of(message: BaseMessage) -> Role:
     """Name the part a message plays in a policy."""
-    for cls, role in _ROLES.items():
-        if isinstance(message, cls):
-            return role
-    return "other"
+    return _known(type(message)).role
 
 
 def tokens_of(message: BaseMessage) -> int:
@@ -143,52 +142,38 @@ def _count(message: BaseMessage, calls: Sequence[ToolCall]) -> int:
 
 def openai_role(message: BaseMessage) -> str:
     """Name a message's role as OpenAI's API does; the counter adds its length."""
+    role = _known(type(message)).openai_role
+    if role is not None:
+        return role
     if isinstance(message, ChatMessage):
         return message.role
     if isinstance(message, SystemMessage):
         return str(message.additional_kwargs.get("__openai_role__", "system"))
-    for cls, role in _OPENAI_ROLES.items():
-        if isinstance(message, cls):
-            return role
     return message.type
 
 
-def _fields(message: BaseMessage) -> Mapping[str, object]:
-    """Collect the fields that differ from their class's default; `content` always, and extra ones too."""
-    fields: dict[str, object] = {"content": message.content}
-    for name, default in _defaults(type(message)).items():
-        value = getattr(message, name)
-        # By type first: anybody's objects may stand here, and some answer == with an array.
-        if type(value) is not type(default) or value != default:
-            fields[name] = value
-    fields.update(message.model_extra or {})
-    return fields
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What a message's class alone decides. Asked once a class: asking a message costs a search each time."""
 
-
-def _as_stored(message: BaseMessage, fields: Mapping[str, object]) -> BaseMessage:
-    """Undo what a class's validators derive anew: a chunk's calls from call chunks, or from `additional_kwargs`."""
-    if not isinstance(message, AIMessage) or (type(message) is AIMessage and _DERIVE_NOTHING.issuperset(fields)):
-        return message
-    for name, default in _defaults(type(message)).items():
-        wanted = fields.get(name, default)
-        if wanted is not _REQUIRED and getattr(message, name) != wanted:
-            setattr(message, name, copy(wanted) if wanted is default else wanted)
-    return message
+    kind: str
+    role: Role
+    openai_role: str | None
+    """None where the message decides."""
+    has_time: bool
+    """Whether it is one of the typed classes, with a `created_at`."""
 
 
 @cache
-def _defaults(cls: type[BaseMessage]) -> Mapping[str, object]:
-    """Map a class's fields to their defaults; a required one has a default that nothing equals."""
-    return {
-        name: _REQUIRED if field.is_required() else field.get_default(call_default_factory=True)
-        for name, field in cls.model_fields.items()
-        if name not in ("content", "type")
-    }
+def _known(cls: type[BaseMessage]) -> _Known:
+    return _Known(
+        kind=next(_NAMES[base] for base in (*cls.__mro__, HumanMessage) if base in _NAMES),
+        role=next((role for base, role in _ROLES.items() if issubclass(cls, base)), "other"),
+        openai_role=next((role for base, role in _OPENAI_ROLES.items() if issubclass(cls, base)), None),
+        has_time=issubclass(cls, _TYPED),
+    )
 
 
-_REQUIRED = object()
-_DERIVE_NOTHING = frozenset(("content", "id", "name", "response_metadata", "usage_metadata"))
-"""Fields of an AI message that no validator makes others of."""
 _ROLES: dict[type[BaseMessage], Role] = {
     HumanMessage: "human",
     AIMessage: "ai",

@@ -5,8 +5,7 @@ It refuses to know windows and summaries; `window_builder` and `compactor` do.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -14,8 +13,8 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMe
 from memcli.agent.codec import decoded, encode
 from memcli.errors import NotFound
 from memcli.memory.backwards import backwards
-from memcli.memory.pairs import Entry, arrange
-from memcli.records import NewMessage, Turn
+from memcli.memory.pairs import NEITHER, Entry, arrange
+from memcli.records import StoredMessage, TurnPlace
 from memcli.store import Store
 
 
@@ -52,7 +51,7 @@ class PersistentChatHistory(BaseChatMessageHistory):
         """Read the messages with a larger id, oldest first. None reads all; [] when there are none."""
         rows = self.store.messages.newest_first(self.conversation_id, down_to=(message_id or 0) + 1)
         messages: dict[int, BaseMessage] = {}
-        ordered = list(backwards(decoded(rows, messages)))
+        ordered = list(replayed(rows, messages))
         return [messages[row.id] for row in reversed(ordered)]
 
     @property
@@ -67,50 +66,36 @@ class PersistentChatHistory(BaseChatMessageHistory):
         A message whose id is stored already with the same content is a retry and adds nothing; with other content it is
         kept under an id of its own. A human message begins a turn; an answer without calls ends it.
         """
-        with self.store.transaction():
-            turn = self._open_turn()
-            for message in interleaved(messages):
-                if isinstance(message, HumanMessage) or turn is None:
-                    turn = self._next_turn(turn)
-                self._append(message, turn.id)
-                if isinstance(message, AIMessage) and not message.tool_calls:
-                    turn = self._closed(turn)
+        steps = [(encode(message), place_of(message)) for message in interleaved(messages)]
+        self.store.turns.record(self.conversation_id, steps)
 
     def clear(self) -> None:
         """Delete the conversation's messages with everything made from them: turns, summaries, cursors, calls."""
         self.store.conversations.clear(self.conversation_id)
 
-    def _append(self, message: BaseMessage, turn_id: int) -> None:
-        new = encode(message)
-        stored = self.store.messages.append(self.conversation_id, [new], turn_id=turn_id)[0]
-        attempt = 1
-        while new.uid is not None and stored.payload != new.payload:
-            attempt += 1
-            again: NewMessage = replace(new, uid=f"{new.uid}~{attempt}")
-            stored = self.store.messages.append(self.conversation_id, [again], turn_id=turn_id)[0]
 
-    def _open_turn(self) -> Turn | None:
-        last = self.store.turns.last(self.conversation_id)
-        return last if last is not None and last.status in ("open", "done") else None
+def place_of(message: BaseMessage) -> TurnPlace:
+    """Say where a message stands in its turn: a human message opens one, an answer without calls closes it."""
+    if isinstance(message, HumanMessage):
+        return "opens"
+    return "closes" if isinstance(message, AIMessage) and not message.tool_calls else "within"
 
-    def _next_turn(self, turn: Turn | None) -> Turn:
-        if turn is not None and turn.status == "open":
-            self._closed(turn)
-        return self.store.turns.start(self.conversation_id)
 
-    def _closed(self, turn: Turn) -> Turn:
-        self.store.turns.close(self.conversation_id, turn.id, "done")
-        return replace(turn, status="done")
+def replayed(newest_first: Iterable[StoredMessage], messages: dict[int, BaseMessage]) -> Iterator[StoredMessage]:
+    """Read rows from the newest back in the order they are replayed, and put their messages into `messages` by id."""
+    return backwards(decoded(newest_first, messages), lambda row: entry_of(messages[row.id]))
 
 
 def interleaved(messages: Sequence[BaseMessage]) -> list[BaseMessage]:
     """Put the results of every AI message's calls right behind it, in call order. Nothing is added or left out."""
+    if len(messages) < 2:
+        return list(messages)
     places = arrange([entry_of(message) for message in messages])
     return [messages[place.index] for place in places if place.kind != "missing"]
 
 
 def entry_of(message: BaseMessage) -> Entry:
     """Say what pairing needs to know of a message."""
-    if isinstance(message, AIMessage):
+    if isinstance(message, AIMessage) and message.tool_calls:
         return Entry(tuple(call["id"] or "" for call in message.tool_calls))
-    return Entry(answers=message.tool_call_id if isinstance(message, ToolMessage) else None)
+    return Entry(answers=message.tool_call_id) if isinstance(message, ToolMessage) else NEITHER

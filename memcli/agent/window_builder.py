@@ -11,13 +11,12 @@ from langchain_core.messages import AIMessage, BaseMessage, SystemMessage, ToolM
 
 from memcli.agent.base import BaseMemoryCompactor
 from memcli.agent.codec import decoded, encode
-from memcli.agent.history import PersistentChatHistory, entry_of
+from memcli.agent.history import PersistentChatHistory, entry_of, replayed
 from memcli.config import MAX_HISTORY_TOKENS as MAX_HISTORY_TOKENS
 from memcli.errors import UsageError
-from memcli.memory.backwards import backwards
 from memcli.memory.clip import Shown
 from memcli.memory.context import Policy
-from memcli.memory.pairs import Placed, arrange
+from memcli.memory.pairs import Placed, arrange, is_whole
 from memcli.memory.prompts import render_summary
 from memcli.memory.window import select
 from memcli.memory.wire import UNKNOWN_RESULT
@@ -103,7 +102,7 @@ def _stored_view(history: PersistentChatHistory) -> _View:
     first = next(decoded(rows.oldest_first(id), messages), None)
     lead = first if first is not None and first.role == "system" else None
     newest_first = rows.newest_first(id, down_to=lead.id + 1 if lead else 1)
-    return _View(lead, backwards(decoded(newest_first, messages)), messages)
+    return _View(lead, replayed(newest_first, messages), messages)
 
 
 def _foreign_view(messages: Sequence[BaseMessage]) -> _View:
@@ -125,7 +124,10 @@ def _whole_units(messages: list[BaseMessage]) -> tuple[list[BaseMessage], tuple[
 
     What is made up is outside the budget: it stands for a tool that a crash cut off.
     """
-    places = arrange([entry_of(message) for message in messages])
+    entries = [entry_of(message) for message in messages]
+    if is_whole(entries):
+        return messages, ()
+    places = arrange(entries)
     whole = [_placed(messages, place) for place in places if place.kind != "stray"]
     kinds = {place.kind for place in places}
     order = [place.index for place in places if place.kind != "missing"]

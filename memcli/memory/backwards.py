@@ -8,10 +8,10 @@ without reading the history. It refuses to know budgets.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from memcli.memory.pairs import Entry
+from memcli.memory.pairs import NEITHER, Entry
 from memcli.records import StoredMessage
 
 REACH = 500
@@ -20,12 +20,24 @@ REACH = 500
 _Item = tuple[StoredMessage, Entry]
 
 
-def backwards(newest_first: Iterable[StoredMessage]) -> Iterator[StoredMessage]:
+def row_entry(message: StoredMessage) -> Entry:
+    """Say what pairing needs to know of a row, from its payload."""
+    if message.role not in ("ai", "tool") or message.is_excluded:
+        return NEITHER
+    if message.role == "ai" and '"tool_calls"' not in message.payload:
+        return NEITHER
+    return Entry(tuple(call.id for call in message.tool_calls), message.tool_call_id)
+
+
+def backwards(
+    newest_first: Iterable[StoredMessage], entry_of: Callable[[StoredMessage], Entry] = row_entry
+) -> Iterator[StoredMessage]:
     """Hand messages out from the newest back, reading ahead only from a tool result to its call.
 
-    A result without a call stays where it was; nothing is left out and nothing is made up.
+    A result without a call stays where it was; nothing is left out and nothing is made up. `entry_of` is for a caller
+    that has read the payloads already.
     """
-    reader = ((message, _entry(message)) for message in newest_first)
+    reader = ((message, entry_of(message)) for message in newest_first)
     ahead: deque[_Item] = deque()
     held: dict[str, list[StoredMessage]] = {}
     while True:
@@ -53,14 +65,3 @@ def _has_call(call_id: str, ahead: deque[_Item], reader: Iterator[_Item]) -> boo
             return older < entry.call_ids.count(call_id)
         older += entry.answers == call_id
     return False
-
-
-def _entry(message: StoredMessage) -> Entry:
-    if message.role not in ("ai", "tool") or message.is_excluded:
-        return _NO_CALLS
-    if message.role == "ai" and '"tool_calls"' not in message.payload:
-        return _NO_CALLS
-    return Entry(tuple(call.id for call in message.tool_calls), message.tool_call_id)
-
-
-_NO_CALLS = Entry()

@@ -5,7 +5,7 @@ A call's result is the first unused one with its id behind it, before a later me
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,6 +20,10 @@ class Entry:
     """The call it is the result of; None for every other message."""
 
 
+NEITHER = Entry()
+"""A message that neither asks nor answers."""
+
+
 @dataclass(frozen=True, slots=True)
 class Placed:
     """One place in the arranged order."""
@@ -29,6 +33,20 @@ class Placed:
     """The entry that stands here; for `missing`, the entry that asked."""
     call: int = 0
     """Which of the asking entry's calls this result, or gap, belongs to."""
+
+
+def is_whole(entries: Iterable[Entry]) -> bool:
+    """Tell whether `arrange` would change nothing: behind every call its results, in call order, and no others."""
+    waiting: list[str] = []
+    for entry in entries:
+        if entry.answers is not None:
+            if not waiting or waiting.pop(0) != entry.answers:
+                return False
+        elif waiting:
+            return False
+        elif entry.call_ids:
+            waiting = list(entry.call_ids)
+    return not waiting
 
 
 def arrange(entries: Sequence[Entry]) -> list[Placed]:

@@ -32,17 +32,20 @@ _Packer = Callable[[object, _Within], object]
 
 
 _DECODER = json.JSONDecoder()
-"""What json.loads would look up on every call."""
+_ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",", ":"), check_circular=False)
+"""What json.loads and json.dumps would make anew on every call. `pack` leaves no circle."""
 
 
 def dumps(value: object) -> str:
     """Write any value as strict JSON on one line. Never raises."""
-    return json.dumps(pack(value), ensure_ascii=True, allow_nan=False, separators=(",", ":"))
+    return _ENCODER.encode(pack(value))
 
 
 def loads(text: str) -> object:
     """Read what dumps wrote. Raises ValueError when it is not JSON."""
-    value: object = _DECODER.decode(text)
+    value, end = _DECODER.raw_decode(text) if text[:1] == "{" else (None, 0)
+    if end != len(text):  # not what dumps writes for a message: let the whole text be judged
+        value = _DECODER.decode(text)
     return unpack(value) if TAG in text else value
 
 
@@ -105,9 +108,12 @@ def _pack_list(value: object, within: _Within) -> object:
 
 def _pack_dict(value: object, within: _Within) -> object:
     assert isinstance(value, Mapping)
-    if all(type(key) is str for key in value) and TAG not in value:
-        return {key: pack(item, within) for key, item in value.items()}
-    return _tagged("dict", [[pack(key, within), pack(item, within)] for key, item in value.items()])
+    packed: dict[str, object] = {}
+    for key, item in value.items():
+        if type(key) is not str or key == TAG:
+            return _tagged("dict", [[pack(key, within), pack(item, within)] for key, item in value.items()])
+        packed[key] = item if type(item) is str else pack(item, within)
+    return packed
 
 
 def _pack_items(kind: str) -> _Packer:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import random
-import time
 from collections.abc import Iterable, Iterator, Sequence
-from datetime import UTC, datetime
 
 from memcli.errors import NotFound
 from memcli.records import MessageState, NewMessage, StoredMessage
 from memcli.store import rows
 from memcli.store.engine import Engine
-from memcli.store.recency import note_change
-from memcli.store.values import LARGEST, storable
+from memcli.store.tail import Tail
+from memcli.store.values import LARGEST
 
 _EXCLUDED = "('failed', 'rewound', 'unreadable')"
 _COUNTED = f"state not in {_EXCLUDED}"
@@ -35,20 +32,13 @@ class Messages:
         A uid that is already there is a retry: its row is returned as it is and nothing is added. Raises NotFound when
         there is no such conversation.
         """
+        if not messages:
+            return []
         with self._engine.write():
-            moment = datetime.now(UTC)
-            stamp = rows.stamp(moment)
-            stored: list[StoredMessage] = []
-            last = added = tokens = 0
-            for message in messages:
-                item, is_new = self._insert(conversation_id, added, turn_id, message, moment, stamp)
-                stored.append(item)
-                if is_new:
-                    last, added, tokens = item.id, added + 1, tokens + item.tokens
-            if added:
-                row = self._engine.returning(_COUNT, (last, tokens, stamp, conversation_id))
-                if row is not None and row[0]:
-                    note_change(self._engine, conversation_id)
+            tokens = sum([message.tokens for message in messages])
+            tail = Tail(self._engine, conversation_id, messages=len(messages), tokens=tokens)
+            stored = [tail.append(message, turn_id) for message in messages]
+            tail.settle()
             return stored
 
     def get(self, conversation_id: str, id: int) -> StoredMessage:
@@ -150,50 +140,3 @@ class Messages:
                 self._engine.execute(
                     "update messages set state = ? where conversation_id = ? and id = ?", (state, conversation_id, id)
                 )
-
-    def _insert(
-        self, conversation_id: str, offset: int, turn_id: int | None, message: NewMessage, moment: datetime, stamp: str
-    ) -> tuple[StoredMessage, bool]:
-        """Insert one message after the last and `offset` more, or find the row its uid already has."""
-        uid = storable(message.uid) if message.uid else _new_uid()
-        if message.created_at is not None:
-            moment = rows.as_utc(message.created_at)
-            stamp = rows.stamp(moment)
-        text, payload = storable(message.text), storable(message.payload)
-        row = self._engine.returning(
-            _INSERT,
-            (
-                offset, turn_id, uid, message.kind, message.role, message.state, message.tokens, stamp,
-                text, payload, conversation_id,
-            ),
-        )  # fmt: skip
-        if row is None:
-            return self._by_uid(conversation_id, uid), False
-        stored = StoredMessage(
-            row[0], conversation_id, turn_id, uid, message.kind, message.role, text, payload, message.tokens,
-            moment, message.state,
-        )  # fmt: skip
-        return stored, True
-
-    def _by_uid(self, conversation_id: str, uid: str) -> StoredMessage:
-        row = self._engine.row(rows.MESSAGES + " where conversation_id = ? and uid = ?", (conversation_id, uid))
-        if row is None:
-            raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
-        return rows.message(row)
-
-
-_INSERT = (
-    "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"
-    " select id, last_message_id + 1 + ?, ?, ?, ?, ?, ?, ?, ?, ?, ? from conversations where id = ?"
-    " on conflict(conversation_id, uid) do nothing returning id"
-)
-_COUNT = (
-    "update conversations set last_message_id = ?, tokens = tokens + ?, updated_at = ? where id = ?"
-    " returning changed < (select max(changed) from conversations)"
-)
-"""Count messages in, and tell whether another conversation was the last one to change."""
-
-
-def _new_uid() -> str:
-    """Make a uid that sorts by time: neighbours in the log are neighbours in the index, which keeps appends cheap."""
-    return f"{time.time_ns():016x}{random.getrandbits(32):08x}"

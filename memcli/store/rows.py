@@ -98,21 +98,15 @@ DEEPEST_UNCHECKED = 900
 def message(row: sqlite3.Row) -> StoredMessage:
     """Read one row of MESSAGES. One that cannot be used is quarantined, never an error."""
     conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload, is_json = row
-    is_usable = is_json and _is_typed(role, state, tokens, text, payload) and _is_object(payload)
-    stored = StoredMessage(
-        id,
-        conversation_id,
-        turn_id,
-        uid,
-        kind,
-        cast(Role, role),
-        text if isinstance(text, str) else "",
-        payload if isinstance(payload, str) else "",
-        tokens if isinstance(tokens, int) else 0,
-        moment(created_at),
-        cast(MessageState, state),
-    )
-    return stored if is_usable else stored.as_unreadable()
+    if is_json and _is_typed(role, state, tokens, text, payload) and _is_object(payload):
+        return StoredMessage(
+            id, conversation_id, turn_id, uid, kind, role, text, payload, tokens, moment(created_at), state
+        )
+    return StoredMessage(
+        id, conversation_id, turn_id, uid, kind, role, text if isinstance(text, str) else "",
+        payload if isinstance(payload, str) else "", tokens if isinstance(tokens, int) else 0, moment(created_at),
+        state,
+    ).as_unreadable()  # fmt: skip
 
 
 def _is_typed(role: object, state: object, tokens: object, text: object, payload: object) -> bool:

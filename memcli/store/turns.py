@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from memcli.errors import NotFound
-from memcli.records import MessageState, Turn, TurnSpan, TurnStatus
+from memcli.records import MessageState, NewMessage, Turn, TurnPlace, TurnSpan, TurnStatus
 from memcli.store import rows
 from memcli.store.engine import Engine
 from memcli.store.recency import note_change
+from memcli.store.tail import Tail
 from memcli.store.values import LARGEST
 
 _EXCLUDED_BY: dict[TurnStatus, MessageState] = {"failed": "failed", "rewound": "rewound"}
@@ -47,6 +48,32 @@ class Turns:
                 (conversation_id, row["turns"], moment, row["last_message_id"]),
             )
             return Turn(row["turns"], conversation_id, rows.moment(moment), None, "open")
+
+    def record(self, conversation_id: str, steps: Sequence[tuple[NewMessage, TurnPlace]]) -> None:
+        """Store messages in the turns they make up, in order, all or none.
+
+        One that opens a turn closes the one before it; one within a turn goes on with the newest, if that is open or
+        done, and else opens one as well; one that closes a turn is its last. A message whose uid is there with the same
+        payload is a retry and adds nothing; with another payload it is kept under the uid with `~2` behind it. Raises
+        NotFound when there is no such conversation.
+        """
+        if not steps:
+            return
+        with self._engine.write():
+            turns = len([place for _, place in steps if place == "opens"])
+            tokens = sum([message.tokens for message, _ in steps])
+            tail = Tail(self._engine, conversation_id, messages=len(steps), tokens=tokens, turns=turns)
+            for message, place in steps:
+                if place == "opens":
+                    if tail.holds(message):
+                        continue
+                    tail.open_turn()
+                elif tail.turn_status not in ("open", "done"):
+                    tail.open_turn()
+                tail.keep(message)
+                if place == "closes":
+                    tail.close_turn()
+            tail.settle()
 
     def close(self, conversation_id: str, turn_id: int, status: TurnStatus) -> None:
         """Close a turn. `failed` and `rewound` also mark its messages, which then stand outside every context."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memcli.memory.pairs import Entry, Placed, arrange
+from memcli.memory.pairs import Entry, Placed, arrange, is_whole
 
 SAID = Entry()
 
@@ -86,3 +86,10 @@ def test_arranging_twice_changes_nothing(given_entries: list[Entry]) -> None:
     once = [given_entries[place.index] for place in arrange(given_entries) if place.kind != "missing"]
     twice = [once[place.index] for place in arrange(once) if place.kind != "missing"]
     assert twice == once
+
+
+@given(entries)
+def test_what_is_whole_is_what_arranging_leaves_as_it_is(given_entries: list[Entry]) -> None:
+    places = arrange(given_entries)
+    changes_nothing = [place.index for place in places] == list(range(len(given_entries)))
+    assert is_whole(given_entries) == (changes_nothing and all(place.kind in ("message", "result") for place in places))

@@ -96,3 +96,56 @@ def test_the_newest_turns_come_first_and_only_those_taken_are_read(store: Store,
     taken = list(islice(store.turns.newest_first(talk.id), 3))
     assert [turn.id for turn in taken] == [20, 19, 18]
     assert store.rows_read - before == 3
+
+
+def test_messages_are_stored_in_the_turns_they_make_up(store: Store, talk: Conversation) -> None:
+    said, asked, got, told = message("hi"), message("", "ai"), message("7", "tool"), message("seven", "ai")
+    store.turns.record(talk.id, [(said, "opens"), (asked, "within"), (got, "within"), (told, "closes")])
+    store.turns.record(talk.id, [(message("and now?"), "opens")])
+    kept = list(store.messages.oldest_first(talk.id))
+    assert [(item.id, item.turn_id, item.text) for item in kept] == [
+        (1, 1, "hi"), (2, 1, ""), (3, 1, "7"), (4, 1, "seven"), (5, 2, "and now?"),
+    ]  # fmt: skip
+    assert [turn.status for turn in store.turns.newest_first(talk.id)] == ["open", "done"]
+    counted = store.conversations.get(talk.id)
+    assert (counted.last_message_id, counted.turns, counted.tokens) == (5, 2, sum(item.tokens for item in kept))
+    assert store.check() == []
+
+
+def test_a_turn_that_opens_closes_the_one_before_it(store: Store, talk: Conversation) -> None:
+    store.turns.record(talk.id, [(message("hi"), "opens")])
+    store.turns.record(talk.id, [(message("hello?"), "opens")])
+    assert [turn.status for turn in store.turns.newest_first(talk.id)] == ["open", "done"]
+
+
+@pytest.mark.parametrize("status", ["failed", "rewound", "interrupted"])
+def test_what_follows_a_turn_that_did_not_end_well_is_a_turn_of_its_own(
+    store: Store, talk: Conversation, status: TurnStatus
+) -> None:
+    turn = store.turns.start(talk.id)
+    store.turns.close(talk.id, turn.id, status)
+    store.turns.record(talk.id, [(message("late", "ai"), "closes")])
+    assert [(item.turn_id, item.text) for item in store.messages.oldest_first(talk.id)] == [(2, "late")]
+    assert store.conversations.get(talk.id).turns == 2
+
+
+def test_fault_18_a_recorded_retry_adds_nothing_and_opens_nothing(store: Store, talk: Conversation) -> None:
+    once = [(message("hi", uid="u1"), "opens"), (message("hello", "ai", uid="u2"), "closes")]
+    store.turns.record(talk.id, once)  # type: ignore[arg-type]
+    before = store.conversations.get(talk.id)
+    store.turns.record(talk.id, once)  # type: ignore[arg-type]
+    after = store.conversations.get(talk.id)
+    assert (after.last_message_id, after.turns, after.tokens) == (2, 1, before.tokens)
+    assert store.check() == []
+
+
+def test_fault_18_another_message_under_a_recorded_uid_is_kept(store: Store, talk: Conversation) -> None:
+    for text in ("hi", "ho", "ha"):
+        store.turns.record(talk.id, [(message(text, uid="u1"), "opens")])
+    kept = list(store.messages.oldest_first(talk.id))
+    assert [(item.uid, item.text) for item in kept] == [("u1", "hi"), ("u1~2", "ho"), ("u1~3", "ha")]
+
+
+def test_recording_for_no_conversation_is_refused(store: Store) -> None:
+    with pytest.raises(NotFound, match="no conversation has the id 'nobody'"):
+        store.turns.record("nobody", [(message("hi"), "opens")])

@@ -1,0 +1,143 @@
+"""The end of one conversation's log while a write holds it: the counters, and what is put behind them.
+
+Ids have no gaps because only the write that holds the store hands them out. The counters first go up by what is
+expected to come, and are put right at the end where something else came: nearly every append is spared a statement. It
+refuses to know transactions, and what a message means.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from datetime import UTC, datetime
+
+from memcli.errors import NotFound
+from memcli.records import NewMessage, StoredMessage, TurnStatus
+from memcli.store import rows
+from memcli.store.engine import Engine
+from memcli.store.recency import note_change
+from memcli.store.values import storable
+
+
+class Tail:
+    """Where a conversation goes on. For use inside one write, and ended by `settle`. Raises NotFound without it.
+
+    `messages`, `tokens` and `turns` are what is expected to be added.
+    """
+
+    def __init__(self, engine: Engine, conversation_id: str, *, messages: int, tokens: int, turns: int = 0) -> None:
+        self._engine = engine
+        self._conversation_id = conversation_id
+        self._moment = datetime.now(UTC)
+        self._stamp = rows.stamp(self._moment)
+        self._expected = (messages, turns, tokens)
+        row = engine.returning(_EXPECT, (messages, turns, tokens, self._stamp, conversation_id, turns))
+        if row is None:
+            raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
+        last_id, newest_turn, is_behind, status = row
+        self._first_id: int = last_id - messages
+        self._first_turn: int = newest_turn - turns
+        self._messages = self._turns = self._tokens = 0
+        self.turn_status: TurnStatus | None = status
+        """The newest turn's; None when there is none."""
+        if is_behind:
+            note_change(engine, conversation_id)
+
+    @property
+    def turn_id(self) -> int:
+        """Tell the newest turn's id; 0 when there is none."""
+        return self._first_turn + self._turns
+
+    def append(self, message: NewMessage, turn_id: int | None) -> StoredMessage:
+        """Store a message and say how it stands in the log, or give the row that has its uid already."""
+        uid = storable(message.uid) if message.uid else _new_uid()
+        if not self._insert(message, uid, turn_id):
+            row = self._engine.row(_BY_UID, (self._conversation_id, uid))
+            assert row is not None  # the insert has just met it
+            return rows.message(row)
+        moment = self._moment if message.created_at is None else rows.as_utc(message.created_at)
+        return StoredMessage(
+            self._first_id + self._messages, self._conversation_id, turn_id, uid, message.kind, message.role,
+            storable(message.text), storable(message.payload), message.tokens, moment, message.state,
+        )  # fmt: skip
+
+    def keep(self, message: NewMessage) -> None:
+        """Store a message in the newest turn, unless it is there.
+
+        One whose uid is taken is the same message if its payload is the same; else it is kept under the uid and `~2`.
+        """
+        uid = storable(message.uid) if message.uid else _new_uid()
+        attempt = 1
+        while not self._insert(message, uid, self.turn_id):
+            if self._is(message, uid):
+                return
+            attempt += 1
+            uid = f"{storable(message.uid or '')}~{attempt}"
+
+    def holds(self, message: NewMessage) -> bool:
+        """Tell whether this very message is stored: its uid with its payload."""
+        return bool(message.uid) and self._is(message, storable(message.uid or ""))
+
+    def open_turn(self) -> None:
+        """Open the next turn, and close the one before it."""
+        if self.turn_status == "open":
+            self.close_turn()
+        self._turns += 1
+        after = self._first_id + self._messages
+        self._engine.execute(_OPEN, (self._conversation_id, self.turn_id, self._stamp, after))
+        self.turn_status = "open"
+
+    def close_turn(self) -> None:
+        """Close the newest turn as done."""
+        self._engine.execute(_CLOSE, (self._stamp, self._conversation_id, self.turn_id))
+        self.turn_status = "done"
+
+    def settle(self) -> None:
+        """Put the counters right where something else came than was expected."""
+        added = (self._messages, self._turns, self._tokens)
+        if added != self._expected:
+            less = [was - now for was, now in zip(self._expected, added, strict=True)]
+            self._engine.execute(_CORRECT, (*less, self._conversation_id))
+
+    def _is(self, message: NewMessage, uid: str) -> bool:
+        row = self._engine.row(_BY_UID, (self._conversation_id, uid))
+        return row is not None and rows.message(row).payload == storable(message.payload)
+
+    def _insert(self, message: NewMessage, uid: str, turn_id: int | None) -> bool:
+        """Insert a message behind the last; False when its uid is there already."""
+        stamp = self._stamp if message.created_at is None else rows.stamp(message.created_at)
+        is_new = self._engine.execute(
+            _INSERT,
+            (
+                self._conversation_id, self._first_id + self._messages + 1, turn_id, uid, message.kind, message.role,
+                message.state, message.tokens, stamp, storable(message.text), storable(message.payload),
+            ),
+        )  # fmt: skip
+        if not is_new:
+            return False
+        self._messages += 1
+        self._tokens += message.tokens
+        return True
+
+
+_EXPECT = (
+    "update conversations set last_message_id = last_message_id + ?, turns = turns + ?, tokens = tokens + ?,"
+    " updated_at = ? where id = ? returning last_message_id, turns, changed < (select max(changed) from conversations),"
+    " (select status from turns where conversation_id = conversations.id and id = conversations.turns - ?)"
+)
+_CORRECT = (
+    "update conversations set last_message_id = last_message_id - ?, turns = turns - ?, tokens = tokens - ?"
+    " where id = ?"
+)
+_INSERT = (
+    "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"
+    " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict(conversation_id, uid) do nothing"
+)
+_BY_UID = rows.MESSAGES + " where conversation_id = ? and uid = ?"
+_OPEN = "insert into turns(conversation_id, id, started_at, status, after_message_id) values (?, ?, ?, 'open', ?)"
+_CLOSE = "update turns set status = 'done', ended_at = ? where conversation_id = ? and id = ?"
+
+
+def _new_uid() -> str:
+    """Make a uid that sorts by time: neighbours in the log are neighbours in the index, which keeps appends cheap."""
+    return f"{time.time_ns():016x}{random.getrandbits(32):08x}"
