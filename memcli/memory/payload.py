@@ -13,6 +13,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Callable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
+from json.encoder import encode_basestring_ascii
 from math import isfinite
 from uuid import UUID
 
@@ -38,7 +39,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",",
 
 def dumps(value: object) -> str:
     """Write any value as strict JSON on one line. Never raises."""
-    return _ENCODER.encode(pack(value))
+    return _texts(value) or _ENCODER.encode(pack(value))
 
 
 def loads(text: str) -> object:
@@ -77,6 +78,18 @@ def unpack(value: object) -> object:
         return reader(value["value"])
     except (TypeError, ValueError, ArithmeticError):
         return value
+
+
+def _texts(value: object) -> str | None:
+    """Write what most messages are, texts by name; None for anything else."""
+    if type(value) is not dict:
+        return None
+    items: list[str] = []
+    for key, item in value.items():
+        if type(item) is not str or type(key) is not str or key == TAG:
+            return None
+        items.append(f"{encode_basestring_ascii(key)}:{encode_basestring_ascii(item)}")
+    return f"{{{','.join(items)}}}"
 
 
 def _tagged(kind: str, value: object) -> dict[str, object]:

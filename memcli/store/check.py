@@ -8,6 +8,7 @@ from memcli.errors import StoreCorrupt, StoreLocked, StoreUnwritable
 from memcli.records import Problem
 from memcli.store import rows
 from memcli.store.engine import Engine
+from memcli.store.places import LARGEST_ID, ONE, SPAN
 
 
 class Check:
@@ -46,6 +47,11 @@ class Check:
                 yield Problem("file", f"the file is damaged: {row[0]}")
         for row in self._engine.rows("pragma foreign_key_check"):
             yield Problem("file", f"a row of {row[0]} refers to a row of {row[2]} that is not there")
+        for table, sql in _REFERENCES.items():
+            if self._engine.row(sql) is not None:
+                yield Problem("file", f"a row of messages refers to a row of {table} that is not there")
+        if self._engine.row(_MISPLACED) is not None:
+            yield Problem("file", "a row of messages is not where its conversation and id say")
 
     def _ids(self) -> Iterator[Problem]:
         sql = (
@@ -58,21 +64,18 @@ class Check:
             )
 
     def _counters(self) -> Iterator[Problem]:
+        own = "from messages where place between c.number << 32 and (c.number << 32) + " + str(LARGEST_ID)
         sql = (
-            "select c.id from conversations c where c.last_message_id <> (select coalesce(max(id), 0) from messages"
-            " where conversation_id = c.id) or c.tokens <> (select coalesce(sum(tokens), 0) from messages"
-            " where conversation_id = c.id) or c.turns <> (select coalesce(max(id), 0) from turns"
-            " where conversation_id = c.id)"
+            f"select c.id from conversations c where c.last_message_id <> (select coalesce(max(id), 0) {own})"
+            f" or c.tokens <> (select coalesce(sum(tokens), 0) {own}) or c.turns <> (select coalesce(max(id), 0)"
+            " from turns where conversation_id = c.id)"
         )
         for row in self._engine.rows(sql):
             yield Problem("counters", "its counters disagree with its rows", "count again", row["id"])
 
     def _readable(self) -> Iterator[Problem]:
-        sql = (
-            "select * from messages where (conversation_id, id) > (?, ?) and state <> 'unreadable'"
-            " order by conversation_id, id"
-        )
-        for row in self._engine.iterate(sql, ("", 0), resume=lambda row: (row["conversation_id"], row["id"])):
+        sql = "select * from messages where place > ? and state <> 'unreadable' order by place"
+        for row in self._engine.iterate(sql, (0,), resume=lambda row: (row["place"],)):
             if not rows.is_readable(row):
                 yield Problem(
                     "message", f"message #{row['id']} cannot be read", "set it apart; the row stays as it is",
@@ -94,8 +97,8 @@ class Check:
 
     def _search(self) -> Iterator[Problem]:
         sql = (
-            "select (select count(*) from messages where rowid <= (select indexed from search_state))"
-            " - (select count(*) from messages_text_docsize) as n"
+            "select (select count(*) from messages m join conversations c on c.number = m.place >> 32"
+            " where m.id <= c.indexed) - (select count(*) from messages_text_docsize) as n"
         )
         row = self._engine.row(sql)
         if row and row["n"]:
@@ -116,8 +119,8 @@ class Check:
     def _index_misses_the_newest(self) -> bool:
         """Look for a message that must be there: an index whose root was lost is sound in itself, and empty."""
         row = self._engine.row(
-            "select rowid as place, substr(text, 1, 3) as start from messages where length(text) > 2"
-            " and rowid <= (select indexed from search_state) order by rowid desc limit 1"
+            "select m.place, substr(m.text, 1, 3) as start from messages m cross join conversations c"
+            " on c.number = m.place >> 32 where length(m.text) > 2 and m.id <= c.indexed order by m.place desc limit 1"
         )
         if row is None:
             return False
@@ -127,16 +130,15 @@ class Check:
 
     def _recount(self, problem: Problem) -> None:
         self._engine.execute(
-            "update conversations set"
-            " last_message_id = (select coalesce(max(id), 0) from messages where conversation_id = ?1),"
-            " tokens = (select coalesce(sum(tokens), 0) from messages where conversation_id = ?1),"
+            f"update conversations set last_message_id = (select coalesce(max(id), 0) from messages where {SPAN}),"
+            f" tokens = (select coalesce(sum(tokens), 0) from messages where {SPAN}),"
             " turns = (select coalesce(max(id), 0) from turns where conversation_id = ?1) where id = ?1",
-            (problem.conversation_id,),
+            (problem.conversation_id, 0, LARGEST_ID),
         )
 
     def _reindex(self) -> None:
         self._engine.execute("insert into messages_text(messages_text) values ('rebuild')")
-        self._engine.execute("update search_state set indexed = (select coalesce(max(rowid), 0) from messages)")
+        self._engine.execute("update conversations set indexed = last_message_id")
 
     def _drop_head(self, problem: Problem) -> None:
         self._engine.execute(
@@ -146,6 +148,19 @@ class Check:
 
     def _quarantine(self, problem: Problem) -> None:
         self._engine.execute(
-            "update messages set state = 'unreadable' where conversation_id = ? and id = ?",
+            f"update messages set state = 'unreadable' where {ONE}",
             (problem.conversation_id, int(str(problem.detail["id"]))),
         )
+
+
+_REFERENCES = {
+    "conversations": "select 1 from messages m where not exists (select 1 from conversations where id ="
+    " m.conversation_id) limit 1",
+    "turns": "select 1 from messages m where turn_id is not null and not exists (select 1 from turns t where"
+    " t.conversation_id = m.conversation_id and t.id = m.turn_id) limit 1",
+}
+"""What messages refer to, by table."""
+_MISPLACED = (
+    "select 1 from messages m join conversations c on c.id = m.conversation_id"
+    " where m.place <> (c.number << 32) + m.id limit 1"
+)

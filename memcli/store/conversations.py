@@ -10,6 +10,7 @@ from memcli.errors import AmbiguousName, NotFound, UsageError
 from memcli.records import Conversation, MemoryModel
 from memcli.store import rows
 from memcli.store.engine import Engine
+from memcli.store.places import LARGEST_ID, SPAN
 from memcli.store.recency import NEXT_CHANGE, note_change
 from memcli.store.values import Value
 
@@ -46,7 +47,8 @@ class Conversations:
                 raise UsageError(f"conversation {identity!r} is already there", "choose another id")
             self._engine.execute(
                 "insert into conversations(id, name, model, system_prompt, memory, settings, parent_id, source,"
-                f" created_at, updated_at, changed) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {NEXT_CHANGE})",
+                " created_at, updated_at, changed, number)"
+                f" values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {NEXT_CHANGE}, {_NEXT_NUMBER})",
                 (
                     identity, name, model, system_prompt, memory, json.dumps(dict(settings or {})), parent_id, source,
                     moment, moment,
@@ -121,13 +123,12 @@ class Conversations:
     def clear(self, id: str) -> None:
         """Delete a conversation's messages, turns, summaries, heads, calls, plans and pins; ids start at 1 again."""
         with self._engine.write():
-            for table in ("heads", "summaries", "calls", "pins", "plans", "messages", "turns"):
+            self._engine.execute(f"delete from messages where {SPAN}", (id, 0, LARGEST_ID))
+            for table in ("heads", "summaries", "calls", "pins", "plans", "turns"):
                 self._engine.execute(f"delete from {table} where conversation_id = ?", (id,))
-            self._engine.execute(  # a freed rowid may be handed out again, and must then be indexed
-                "update search_state set indexed = min(indexed, (select coalesce(max(rowid), 0) from messages))"
-            )
             self._engine.execute(
-                "update conversations set last_message_id = 0, turns = 0, tokens = 0, updated_at = ? where id = ?",
+                "update conversations set last_message_id = 0, turns = 0, tokens = 0, indexed = 0, updated_at = ?"
+                " where id = ?",
                 (rows.now(), id),
             )
             note_change(self._engine, id)
@@ -150,7 +151,7 @@ class Conversations:
             )  # fmt: skip
             self._engine.execute("update conversations set forked_at = ? where id = ?", (point, child.id))
             for sql in _FORK:
-                self._engine.execute(sql, {"child": child.id, "parent": parent.id, "point": point})
+                self._engine.execute(sql, (parent.id, 0, point, child.id))
         return self.get(child.id)
 
     def _set(self, id: str, column: str, value: Value) -> None:
@@ -207,6 +208,7 @@ def _telling_size(ids: Sequence[str]) -> int:
     return size
 
 
+_NEXT_NUMBER = "(select coalesce(max(number), 0) + 1 from conversations)"
 _TURN = "id, started_at, ended_at, status, after_message_id"
 _MESSAGE = "id, turn_id, uid, kind, role, state, tokens, created_at, text, payload"
 _SUMMARY = (
@@ -214,24 +216,26 @@ _SUMMARY = (
     " output_tokens, input_hash, fallback, instructions, created_at, details, state"
 )
 _FORK = (
-    f"insert into turns(conversation_id, {_TURN}) select :child, {_TURN} from turns where conversation_id = :parent"
-    " and id in (select turn_id from messages where conversation_id = :parent and id <= :point)",
-    f"insert into messages(conversation_id, {_MESSAGE}) select :child, {_MESSAGE} from messages"
-    " where conversation_id = :parent and id <= :point order by id",
-    f"insert into summaries(conversation_id, parent_id, {_SUMMARY}) select :child, (select p.id from summaries p"
-    "  where p.conversation_id = :parent and p.id = s.parent_id and p.last_message_id <= :point),"
-    f" {_SUMMARY} from summaries s where conversation_id = :parent and last_message_id <= :point order by id",
+    f"insert into turns(conversation_id, {_TURN}) select ?4, {_TURN} from turns where conversation_id = ?1"
+    f" and id in (select turn_id from messages where {SPAN})",
+    f"insert into messages(place, conversation_id, {_MESSAGE})"
+    f" select (select number << 32 from conversations where id = ?4) + id, ?4, {_MESSAGE} from messages"
+    f" where {SPAN} order by place",
+    f"insert into summaries(conversation_id, parent_id, {_SUMMARY}) select ?4, (select p.id from summaries p"
+    "  where p.conversation_id = ?1 and p.id = s.parent_id and p.last_message_id <= ?3),"
+    f" {_SUMMARY} from summaries s where conversation_id = ?1 and last_message_id <= ?3 order by id",
     "insert into heads(conversation_id, kind, summary_id)"
-    " with recursive line(kind, id) as (select kind, summary_id from heads where conversation_id = :parent union"
-    "  select line.kind, s.parent_id from line join summaries s on s.conversation_id = :parent and s.id = line.id"
+    " with recursive line(kind, id) as (select kind, summary_id from heads where conversation_id = ?1 union"
+    "  select line.kind, s.parent_id from line join summaries s on s.conversation_id = ?1 and s.id = line.id"
     "  where s.parent_id is not null)"
-    " select :child, line.kind, max(line.id) from line"
-    " join summaries s on s.conversation_id = :child and s.id = line.id group by line.kind",
+    " select ?4, line.kind, max(line.id) from line"
+    " join summaries s on s.conversation_id = ?4 and s.id = line.id group by line.kind",
     "insert into plans(conversation_id, id, text, created_at)"
-    " select :child, id, text, created_at from plans where conversation_id = :parent",
-    "insert into pins(conversation_id, message_id, created_at) select :child, message_id, created_at from pins"
-    " where conversation_id = :parent and message_id <= :point",
-    "update conversations set last_message_id = :point,"
-    " turns = (select coalesce(max(id), 0) from turns where conversation_id = :child),"
-    " tokens = (select coalesce(sum(tokens), 0) from messages where conversation_id = :child) where id = :child",
+    " select ?4, id, text, created_at from plans where conversation_id = ?1",
+    "insert into pins(conversation_id, message_id, created_at) select ?4, message_id, created_at from pins"
+    " where conversation_id = ?1 and message_id <= ?3",
+    "update conversations set last_message_id = ?3,"
+    " turns = (select coalesce(max(id), 0) from turns where conversation_id = ?4),"
+    f" tokens = (select coalesce(sum(tokens), 0) from messages where {SPAN}) where id = ?4",
 )
+"""What goes from conversation ?1, up to message ?3, into ?4."""

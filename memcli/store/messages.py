@@ -8,8 +8,9 @@ from memcli.errors import NotFound
 from memcli.records import MessageState, NewMessage, StoredMessage
 from memcli.store import rows
 from memcli.store.engine import Engine
+from memcli.store.places import LARGEST_ID, ONE, SPAN, within
 from memcli.store.tail import Tail
-from memcli.store.values import LARGEST
+from memcli.store.turns import OF_TURN
 
 _EXCLUDED = "('failed', 'rewound', 'unreadable')"
 _COUNTED = f"state not in {_EXCLUDED}"
@@ -43,15 +44,14 @@ class Messages:
 
     def get(self, conversation_id: str, id: int) -> StoredMessage:
         """Read one message. Raises NotFound."""
-        row = self._engine.row(rows.MESSAGES + " where conversation_id = ? and id = ?", (conversation_id, id))
+        row = self._engine.row(f"{rows.MESSAGES} where {ONE}", (conversation_id, within(id)))
         if row is None:
             raise NotFound(f"there is no message #{id}", "run `memcli history CONVERSATION` to list messages")
         return rows.message(row)
 
     def leading_system(self, conversation_id: str) -> StoredMessage | None:
         """Read the first message if it is a system message; None otherwise."""
-        sql = f"{rows.MESSAGES} where conversation_id = ? and id = 1 and role = 'system' and {_COUNTED}"
-        row = self._engine.row(sql, (conversation_id,))
+        row = self._engine.row(f"{rows.MESSAGES} where {ONE} and role = 'system' and {_COUNTED}", (conversation_id, 1))
         return rows.message(row) if row else None
 
     def newest_first(
@@ -62,12 +62,10 @@ class Messages:
         `up_to` None begins at the last one. Excluded messages are left out unless asked for; a row that turns out to be
         unreadable is handed out in quarantine. Taking n messages reads n rows, whatever the conversation's length.
         """
-        sql = (
-            f"{rows.MESSAGES} where conversation_id = ? and id between ? and ?"
-            f"{'' if excluded else f' and {_COUNTED}'} order by id desc"
-        )
-        values = (conversation_id, down_to, up_to if up_to is not None else LARGEST)
-        for row in self._engine.iterate(sql, values, resume=lambda row: (conversation_id, down_to, row["id"] - 1)):
+        sql = f"{rows.MESSAGES} where {SPAN}{'' if excluded else f' and {_COUNTED}'} order by place desc"
+        first, last = within(down_to), LARGEST_ID if up_to is None else within(up_to)
+        values = (conversation_id, first, last)
+        for row in self._engine.iterate(sql, values, resume=lambda row: (conversation_id, first, row["id"] - 1)):
             yield rows.message(row)
 
     def oldest_first(
@@ -77,31 +75,21 @@ class Messages:
 
         `up_to` None ends at the message that is the last one when reading begins.
         """
-        sql = (
-            f"{rows.MESSAGES} where conversation_id = ? and id > ? and id <= ?"
-            f"{'' if excluded else f' and {_COUNTED}'} order by id"
-        )
-        limit = up_to if up_to is not None else self.last_id(conversation_id)
-        values = (conversation_id, after, limit)
-        for row in self._engine.iterate(sql, values, resume=lambda row: (conversation_id, row["id"], limit)):
+        sql = f"{rows.MESSAGES} where {SPAN}{'' if excluded else f' and {_COUNTED}'} order by place"
+        last = self.last_id(conversation_id) if up_to is None else within(up_to)
+        values = (conversation_id, within(after + 1), last)
+        for row in self._engine.iterate(sql, values, resume=lambda row: (conversation_id, row["id"] + 1, last)):
             yield rows.message(row)
 
     def of_turn(self, conversation_id: str, turn_id: int, *, excluded: bool = False) -> list[StoredMessage]:
         """Read one turn's messages, oldest first. The newest turn costs its own length, an older one more."""
-        sql = (
-            f"{rows.MESSAGES} where conversation_id = ?1 and turn_id = ?2 and id >"
-            " (select after_message_id from turns where conversation_id = ?1 and id = ?2)"
-            f"{'' if excluded else f' and {_COUNTED}'} order by id"
-        )
+        sql = f"{rows.MESSAGES} where {OF_TURN}{'' if excluded else f' and {_COUNTED}'} order by place"
         return [rows.message(row) for row in self._engine.rows(sql, (conversation_id, turn_id))]
 
     def opening(self, conversation_id: str, *, characters: int) -> str:
         """Read the beginning of the user's first message; "" when none of the first MOST_BEFORE_USER is a user's."""
-        sql = (
-            "select substr(text, 1, ?) as text from messages where conversation_id = ? and id <= ? and role = 'human'"
-            " order by id limit 1"
-        )
-        row = self._engine.row(sql, (characters, conversation_id, MOST_BEFORE_USER))
+        sql = f"select substr(text, 1, ?4) as text from messages where {SPAN} and role = 'human' order by place limit 1"
+        row = self._engine.row(sql, (conversation_id, 1, MOST_BEFORE_USER, characters))
         return row["text"] if row else ""
 
     def last_id(self, conversation_id: str) -> int:
@@ -110,26 +98,26 @@ class Messages:
         return row["last_message_id"] if row else 0
 
     def humans_after(self, conversation_id: str, after: int, *, at_most: int, up_to: int | None = None) -> int:
-        """Count the user's messages with a larger id, stopping at `at_most`."""
+        """Count the user's messages with a larger id, stopping at `at_most`: it costs as many turns, not the rest."""
         sql = (
-            "select count(*) as n from (select 1 from messages where conversation_id = ? and id > ? and id <= ?"
-            " and role = 'human' and state in ('whole', 'partial') limit ?)"
+            f"select count(*) as n from (select 1 from messages where {SPAN} and role = 'human'"
+            " and state in ('whole', 'partial') limit ?4)"
         )
-        limit = up_to if up_to is not None else LARGEST
-        row = self._engine.row(sql, (conversation_id, after, limit, at_most))
+        last = LARGEST_ID if up_to is None else within(up_to)
+        row = self._engine.row(sql, (conversation_id, within(after + 1), last, at_most))
         return row["n"] if row else 0
 
     def excluded_ids(self, conversation_id: str, *, up_to: int) -> list[int]:
         """List the ids of messages that stand outside every context, ascending; [] when there are none."""
-        sql = f"select id from messages where conversation_id = ? and id <= ? and state in {_EXCLUDED} order by id"
-        return [row["id"] for row in self._engine.rows(sql, (conversation_id, up_to))]
+        sql = f"select id from messages where {SPAN} and state in {_EXCLUDED} order by place"
+        return [row["id"] for row in self._engine.rows(sql, (conversation_id, 1, within(up_to)))]
 
     def token_sum(self, conversation_id: str, spans: Iterable[tuple[int, int]]) -> int:
         """Add up the budget tokens of the counted messages in these inclusive spans."""
-        sql = f"select sum(tokens) as n from messages where conversation_id = ? and id between ? and ? and {_COUNTED}"
+        sql = f"select sum(tokens) as n from messages where {SPAN} and {_COUNTED}"
         total = 0
         for first, last in spans:
-            row = self._engine.row(sql, (conversation_id, first, last))
+            row = self._engine.row(sql, (conversation_id, within(first), within(last)))
             total += (row["n"] or 0) if row else 0
         return total
 
@@ -137,6 +125,5 @@ class Messages:
         """Change the state of messages; their content never changes. Ids that are not there are passed over."""
         with self._engine.write():
             for id in ids:
-                self._engine.execute(
-                    "update messages set state = ? where conversation_id = ? and id = ?", (state, conversation_id, id)
-                )
+                sql = f"update messages set state = ?3 where {ONE}"
+                self._engine.execute(sql, (conversation_id, within(id), state))

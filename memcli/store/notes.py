@@ -8,6 +8,7 @@ from memcli.errors import NotFound
 from memcli.records import Plan
 from memcli.store import rows
 from memcli.store.engine import Engine
+from memcli.store.places import ONE, within
 from memcli.store.values import storable
 
 
@@ -48,8 +49,7 @@ class Pins:
     def add(self, conversation_id: str, message_id: int) -> None:
         """Pin a message; pinning twice is once. Raises NotFound when it is not there."""
         with self._engine.write():
-            sql = "select 1 from messages where conversation_id = ? and id = ?"
-            if self._engine.row(sql, (conversation_id, message_id)) is None:
+            if self._engine.row(f"select 1 from messages where {ONE}", (conversation_id, within(message_id))) is None:
                 raise NotFound(
                     f"there is no message #{message_id}", "run `memcli history CONVERSATION` to list messages"
                 )

@@ -98,6 +98,8 @@ DEEPEST_UNCHECKED = 900
 def message(row: sqlite3.Row) -> StoredMessage:
     """Read one row of MESSAGES. One that cannot be used is quarantined, never an error."""
     conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload, is_json = row
+    if uid is None:
+        uid = made_uid(id)
     if is_json and _is_typed(role, state, tokens, text, payload) and _is_object(payload):
         return StoredMessage(
             id, conversation_id, turn_id, uid, kind, role, text, payload, tokens, moment(created_at), state
@@ -107,6 +109,11 @@ def message(row: sqlite3.Row) -> StoredMessage:
         payload if isinstance(payload, str) else "", tokens if isinstance(tokens, int) else 0, moment(created_at),
         state,
     ).as_unreadable()  # fmt: skip
+
+
+def made_uid(id: int) -> str:
+    """Name a message that came without a uid: its id is unique in the conversation, and the same in a fork."""
+    return f"#{id}"
 
 
 def _is_typed(role: object, state: object, tokens: object, text: object, payload: object) -> bool:

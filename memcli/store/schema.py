@@ -2,11 +2,14 @@
 
 A conversation owns everything: `turns` group its `messages`, the append-only log with ids from 1 and no gaps.
 `summaries` are append-only too; `heads` says which one is in force, so undoing a compaction moves a head and deletes
-nothing. `calls` records what each model call saw, by reference. Indexes that look odd are there for a law of cost:
-`turns_open` finds the turn a dead process left, `messages_human` counts the turns since a fold, `messages_excluded`
-makes the ledger's arithmetic independent of length, and `turns.after_message_id` is where a turn's messages begin.
-`conversations.changed` numbers the changes: the largest is `last`, whatever the clock did, and an append to the
-conversation that has it already leaves its index alone.
+nothing. `calls` records what each model call saw, by reference.
+
+What looks odd is there for a law of cost. A message's key is its `place`: its conversation's `number` and its own id in
+one integer, so that a conversation lies together and an append touches one tree; what comes without a uid is in no
+other. `messages_excluded` makes the ledger's arithmetic independent of length, and `turns.after_message_id` is where a
+turn's messages begin. `conversations.changed` numbers the changes: the largest is `last`, whatever the clock did, and
+an append to the conversation that has it already leaves its index alone. `conversations.indexed` is the last message
+the full-text index has taken in.
 
 A released migration is never edited; the next one is added. sqlite-utils applies them, and is imported only when there
 is one to apply: a store that is up to date opens without it.
@@ -26,7 +29,7 @@ if TYPE_CHECKING:
 
 APPLICATION_ID = 0x6D656D63
 """`memc`: marks the file as ours in its header."""
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 """The number of the newest migration; kept in the file's user_version."""
 
 
@@ -67,7 +70,7 @@ def _migrations() -> Migrations:
 
     migrations = Migrations("memcli")
     for number, step in enumerate(
-        (_m001_conversations, _m002_search, _m003_plans_and_pins, _m004_turn_summaries), start=1
+        (_m001_conversations, _m002_search, _m003_plans_and_pins, _m004_turn_summaries, _m005_places), start=1
     ):
         migrations(name=step.__name__.removeprefix("_"))(_Numbered(step, number))
     return migrations
@@ -255,6 +258,73 @@ alter table summaries add column details text not null default '{}';
 alter table summaries add column state text not null default 'made';
 
 create index summaries_spans on summaries(conversation_id, kind, first_message_id)
+""",
+    )
+
+
+def _m005_places(database: Database) -> None:
+    """Messages keyed by their place: three trees an append had to walk are gone. The search index is made anew.
+
+    The two foreign keys of messages go with them, since a table can only be searched by what it is indexed by: the
+    store hands out turn ids and numbers itself, a trigger deletes what a conversation owns, and `doctor` checks both.
+    """
+    _run(
+        database,
+        """
+alter table conversations add column number integer not null default 0;
+
+alter table conversations add column indexed integer not null default 0;
+
+update conversations set number = rowid;
+
+create unique index conversations_number on conversations(number);
+
+drop trigger messages_text_delete;
+
+drop table messages_text;
+
+drop table search_state;
+
+create table placed (
+    place integer primary key,
+    conversation_id text not null,
+    id integer not null,
+    turn_id integer,
+    uid text,
+    kind text not null,
+    role text not null,
+    state text not null,
+    tokens integer not null,
+    created_at text not null,
+    text text not null,
+    payload text not null
+);
+
+insert into placed(place, conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)
+    select (c.number << 32) + m.id, m.conversation_id, m.id, m.turn_id, m.uid, m.kind, m.role, m.state, m.tokens,
+    m.created_at, m.text, m.payload
+    from conversations c cross join messages m on m.conversation_id = c.id order by c.number, m.id;
+
+drop table messages;
+
+alter table placed rename to messages;
+
+create unique index messages_uid on messages(conversation_id, uid) where uid is not null;
+
+create index messages_excluded on messages(place) where state in ('failed', 'rewound', 'unreadable');
+
+create trigger conversations_delete before delete on conversations begin
+    delete from messages where place between old.number << 32 and (old.number << 32) + 4294967295;
+end;
+
+create virtual table messages_text using fts5(text, content='messages', content_rowid='place', tokenize='trigram');
+
+create trigger messages_text_delete after delete on messages
+when old.id <= (select indexed from conversations where number = old.place >> 32) begin
+    insert into messages_text(messages_text, rowid, text) values ('delete', old.place, old.text);
+end;
+
+drop index turns_open
 """,
     )
 

@@ -16,7 +16,8 @@ from memcli.errors import StoreCorrupt, StoreLocked, StoreUnwritable
 from memcli.records import Hit, Role
 from memcli.store import rows
 from memcli.store.engine import Engine
-from memcli.store.values import LARGEST, Value, storable
+from memcli.store.places import LARGEST_ID, within
+from memcli.store.values import Value, storable
 
 TRIGRAM = 3
 """The shortest term the index can find, in characters."""
@@ -25,7 +26,7 @@ MOST_INDEXED_TERMS = 64
 SNIPPET_CHARACTERS = 160
 """How much of a message's text a hit shows."""
 
-_COLUMNS = "m.rowid as place, m.conversation_id, m.id, m.role, m.text, m.created_at"
+_COLUMNS = "m.place, m.conversation_id, m.id, m.role, m.text, m.created_at"
 
 
 class Search:
@@ -50,7 +51,7 @@ class Search:
         if not terms or limit < 1:
             return []
         with suppress(StoreLocked, StoreUnwritable):  # where nothing can be written, the tail is scanned below
-            self.index(waits=False)
+            self.index(conversation_id, waits=False)
         asked = sorted((term for term in terms if len(term) >= TRIGRAM), key=len, reverse=True)[:MOST_INDEXED_TERMS]
         scope, values = _scope(conversation_id, up_to)
         found: list[sqlite3.Row] = []
@@ -58,25 +59,26 @@ class Search:
             others = [term for term in terms if term not in asked]
             found += self._ranked(asked, others, scope, values, limit)
         if len(found) < limit:
-            first = self._watermark() if asked else 0
-            found += islice(self._scanned(terms, first, scope, values), limit - len(found))
+            found += islice(self._scanned(terms, conversation_id, up_to, is_tail=bool(asked)), limit - len(found))
         return [_hit(row, terms) for row in found]
 
-    def index(self, *, waits: bool = True) -> int:
-        """Bring the index up to date and tell how many messages were added.
+    def index(self, conversation_id: str | None = None, *, waits: bool = True) -> int:
+        """Bring the index up to date with a conversation, None: with all, and tell how many messages were added.
 
         With `waits` false a locked store raises StoreLocked at once.
         """
-        sql = "select (select max(rowid) from messages) > indexed as behind from search_state"
-        row = self._engine.row(sql)
-        if row is None or not row["behind"]:
+        behind = "indexed < last_message_id" + (" and id = ?" if conversation_id is not None else "")
+        values = () if conversation_id is None else (conversation_id,)
+        if self._engine.row(f"select 1 from conversations where {behind} limit 1", values) is None:
             return 0
         with self._engine.write(waits=waits):
             added = self._engine.execute(
-                "insert into messages_text(rowid, text) select rowid, text from messages"
-                " where rowid > (select indexed from search_state)"
+                f"insert into messages_text(rowid, text) select m.place, m.text from (select * from conversations"
+                f" where {behind}) c cross join messages m on m.place > (c.number << 32) + c.indexed"
+                " and m.place <= (c.number << 32) + c.last_message_id",
+                values,
             )
-            self._engine.execute("update search_state set indexed = (select max(rowid) from messages)")
+            self._engine.execute(f"update conversations set indexed = last_message_id where {behind}", values)
             return added
 
     def _ranked(
@@ -87,29 +89,47 @@ class Search:
         except StoreCorrupt as err:
             raise StoreCorrupt(err.message, "run `memcli doctor --fix`: the search index can be built again") from err
 
-    def _watermark(self) -> int:
-        row = self._engine.row("select indexed from search_state")
-        return row["indexed"] if row else 0
-
     def _indexed(self, asked: list[str], others: list[str], scope: str, values: list[Value]) -> Iterator[sqlite3.Row]:
         match = " ".join('"' + term.replace('"', '""') + '"' for term in asked)
         ranked = self._engine.rows(
-            "select m.rowid as place from messages_text join messages m on m.rowid = messages_text.rowid"
-            f" where messages_text match ?{scope} order by bm25(messages_text), m.rowid desc",
+            "select m.place from messages_text join messages m on m.place = messages_text.rowid"
+            f" where messages_text match ?{scope} order by bm25(messages_text), m.place desc",
             (match, *values),
         )
         for place in ranked:
-            row = self._engine.row(f"select {_COLUMNS} from messages m where rowid = ?", (place["place"],))
+            row = self._engine.row(f"select {_COLUMNS} from messages m where place = ?", (place["place"],))
             if row is not None and _holds(row["text"], others):
                 yield row
 
-    def _scanned(self, terms: list[str], after: int, scope: str, values: list[Value]) -> Iterator[sqlite3.Row]:
-        sql = f"select {_COLUMNS} from messages m where rowid > ? and rowid < ?{scope} order by rowid desc"
-        for row in self._engine.iterate(
-            sql, (after, LARGEST, *values), resume=lambda row: (after, row["place"], *values)
-        ):
-            if _holds(row["text"], terms):
-                yield row
+    def _scanned(
+        self, terms: list[str], conversation_id: str | None, up_to: int | None, *, is_tail: bool
+    ) -> Iterator[sqlite3.Row]:
+        """Read messages one by one, the newest of the most recently changed conversation first.
+
+        With `is_tail` only those that the index does not hold yet.
+        """
+        for first, last in self._to_scan(conversation_id, up_to, is_tail=is_tail):
+            for row in self._backwards(first, last):
+                if _holds(row["text"], terms):
+                    yield row
+
+    def _backwards(self, first: int, last: int) -> Iterator[sqlite3.Row]:
+        sql = f"select {_COLUMNS} from messages m where place between ? and ? order by place desc"
+        return self._engine.iterate(sql, (first, last), resume=lambda row: (first, row["place"] - 1))
+
+    def _to_scan(self, conversation_id: str | None, up_to: int | None, *, is_tail: bool) -> list[tuple[int, int]]:
+        newest = LARGEST_ID if up_to is None else within(up_to)
+        found = self._engine.rows(
+            f"select number << 32 as start, {'indexed' if is_tail else '0'} as after,"
+            " min(last_message_id, ?1) as newest from conversations where (?2 is null or id = ?2)"
+            " order by changed desc",
+            (newest, conversation_id),
+        )
+        return [
+            (row["start"] + row["after"] + 1, row["start"] + row["newest"])
+            for row in found
+            if row["after"] < row["newest"]
+        ]
 
 
 def split_terms(text: str) -> list[str]:

@@ -8,6 +8,7 @@ from memcli.errors import HeadMoved, NotFound
 from memcli.records import NewSummary, Summary, SummaryKind, SummaryState
 from memcli.store import rows
 from memcli.store.engine import Engine
+from memcli.store.places import START
 from memcli.store.recency import note_change
 
 _SELECT = (
@@ -91,11 +92,11 @@ class Summaries:
         Turns that were rewound are left out, and summaries that were discarded; [] when there are none.
         """
         sql = _SELECT + (
-            " where s.conversation_id = ? and s.kind = 'turn' and s.first_message_id > ? and s.id = (select max(t.id)"
+            " where s.conversation_id = ?1 and s.kind = 'turn' and s.first_message_id > ?2 and s.id = (select max(t.id)"
             " from summaries t where t.conversation_id = s.conversation_id and t.kind = 'turn' and t.state = 'made'"
             " and t.first_message_id = s.first_message_id) and exists (select 1 from messages m"
-            " where m.conversation_id = s.conversation_id and m.id = s.first_message_id and m.state <> 'rewound')"
-            " order by s.first_message_id desc limit ?"
+            f" where m.place = {START} + s.first_message_id and m.state <> 'rewound')"
+            " order by s.first_message_id desc limit ?3"
         )
         values = (conversation_id, after, -1 if limit is None else limit)
         return [rows.summary(row) for row in self._engine.rows(sql, values)]

@@ -7,8 +7,6 @@ refuses to know transactions, and what a message means.
 
 from __future__ import annotations
 
-import random
-import time
 from datetime import UTC, datetime
 
 from memcli.errors import NotFound
@@ -29,12 +27,12 @@ class Tail:
         self._engine = engine
         self._conversation_id = conversation_id
         self._moment = datetime.now(UTC)
-        self._stamp = rows.stamp(self._moment)
+        self._stamp = self._moment.isoformat(timespec="microseconds")
         self._expected = (messages, turns, tokens)
-        row = engine.returning(_EXPECT, (messages, turns, tokens, self._stamp, conversation_id, turns))
+        row = engine.returning(_EXPECT, (conversation_id, messages, turns, tokens, self._stamp))
         if row is None:
             raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
-        last_id, newest_turn, is_behind, status = row
+        self._start, last_id, newest_turn, is_behind, status = row
         self._first_id: int = last_id - messages
         self._first_turn: int = newest_turn - turns
         self._messages = self._turns = self._tokens = 0
@@ -50,14 +48,15 @@ class Tail:
 
     def append(self, message: NewMessage, turn_id: int | None) -> StoredMessage:
         """Store a message and say how it stands in the log, or give the row that has its uid already."""
-        uid = storable(message.uid) if message.uid else _new_uid()
+        uid = storable(message.uid) if message.uid else None
         if not self._insert(message, uid, turn_id):
             row = self._engine.row(_BY_UID, (self._conversation_id, uid))
             assert row is not None  # the insert has just met it
             return rows.message(row)
+        id = self._first_id + self._messages
         moment = self._moment if message.created_at is None else rows.as_utc(message.created_at)
         return StoredMessage(
-            self._first_id + self._messages, self._conversation_id, turn_id, uid, message.kind, message.role,
+            id, self._conversation_id, turn_id, uid or rows.made_uid(id), message.kind, message.role,
             storable(message.text), storable(message.payload), message.tokens, moment, message.state,
         )  # fmt: skip
 
@@ -66,13 +65,13 @@ class Tail:
 
         One whose uid is taken is the same message if its payload is the same; else it is kept under the uid and `~2`.
         """
-        uid = storable(message.uid) if message.uid else _new_uid()
+        uid = own = storable(message.uid) if message.uid else None
         attempt = 1
         while not self._insert(message, uid, self.turn_id):
             if self._is(message, uid):
                 return
             attempt += 1
-            uid = f"{storable(message.uid or '')}~{attempt}"
+            uid = f"{own}~{attempt}"
 
     def holds(self, message: NewMessage) -> bool:
         """Tell whether this very message is stored: its uid with its payload."""
@@ -99,18 +98,23 @@ class Tail:
             less = [was - now for was, now in zip(self._expected, added, strict=True)]
             self._engine.execute(_CORRECT, (*less, self._conversation_id))
 
-    def _is(self, message: NewMessage, uid: str) -> bool:
+    def _is(self, message: NewMessage, uid: str | None) -> bool:
         row = self._engine.row(_BY_UID, (self._conversation_id, uid))
         return row is not None and rows.message(row).payload == storable(message.payload)
 
-    def _insert(self, message: NewMessage, uid: str, turn_id: int | None) -> bool:
+    def _insert(self, message: NewMessage, uid: str | None, turn_id: int | None) -> bool:
         """Insert a message behind the last; False when its uid is there already."""
+        if turn_id is not None and not 0 < turn_id <= self.turn_id:
+            raise NotFound(
+                f"turn {turn_id} of this conversation is not there", "start it before messages are put in it"
+            )
         stamp = self._stamp if message.created_at is None else rows.stamp(message.created_at)
+        id = self._first_id + self._messages + 1
         is_new = self._engine.execute(
             _INSERT,
             (
-                self._conversation_id, self._first_id + self._messages + 1, turn_id, uid, message.kind, message.role,
-                message.state, message.tokens, stamp, storable(message.text), storable(message.payload),
+                self._start + id, self._conversation_id, id, turn_id, uid, message.kind, message.role, message.state,
+                message.tokens, stamp, storable(message.text), storable(message.payload),
             ),
         )  # fmt: skip
         if not is_new:
@@ -121,23 +125,20 @@ class Tail:
 
 
 _EXPECT = (
-    "update conversations set last_message_id = last_message_id + ?, turns = turns + ?, tokens = tokens + ?,"
-    " updated_at = ? where id = ? returning last_message_id, turns, changed < (select max(changed) from conversations),"
-    " (select status from turns where conversation_id = conversations.id and id = conversations.turns - ?)"
+    "update conversations set last_message_id = last_message_id + ?2, turns = turns + ?3, tokens = tokens + ?4,"
+    " updated_at = ?5 where id = ?1 returning number << 32, last_message_id, turns,"
+    " changed < (select max(changed) from conversations),"
+    " (select status from turns where conversation_id = ?1 and id = conversations.turns - ?3)"
 )
 _CORRECT = (
     "update conversations set last_message_id = last_message_id - ?, turns = turns - ?, tokens = tokens - ?"
     " where id = ?"
 )
 _INSERT = (
-    "insert into messages(conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text, payload)"
-    " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) on conflict(conversation_id, uid) do nothing"
+    "insert into messages(place, conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text,"
+    " payload) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    " on conflict(conversation_id, uid) where uid is not null do nothing"
 )
 _BY_UID = rows.MESSAGES + " where conversation_id = ? and uid = ?"
 _OPEN = "insert into turns(conversation_id, id, started_at, status, after_message_id) values (?, ?, ?, 'open', ?)"
 _CLOSE = "update turns set status = 'done', ended_at = ? where conversation_id = ? and id = ?"
-
-
-def _new_uid() -> str:
-    """Make a uid that sorts by time: neighbours in the log are neighbours in the index, which keeps appends cheap."""
-    return f"{time.time_ns():016x}{random.getrandbits(32):08x}"

@@ -8,15 +8,20 @@ from memcli.errors import NotFound
 from memcli.records import MessageState, NewMessage, Turn, TurnPlace, TurnSpan, TurnStatus
 from memcli.store import rows
 from memcli.store.engine import Engine
+from memcli.store.places import LARGEST_ID, SPAN, START, within
 from memcli.store.recency import note_change
 from memcli.store.tail import Tail
 from memcli.store.values import LARGEST
 
 _EXCLUDED_BY: dict[TurnStatus, MessageState] = {"failed": "failed", "rewound": "rewound"}
-_OF_TURN = (
-    "conversation_id = :conversation and turn_id = :turn and id >"
-    " (select after_message_id from turns where conversation_id = :conversation and id = :turn)"
+OF_TURN = (
+    f"place > {START} + (select after_message_id from turns where conversation_id = ?1 and id = ?2)"
+    f" and place <= {START} + {LARGEST_ID} and turn_id = ?2"
 )
+"""The messages of turn ?2 of conversation ?1."""
+
+
+_NEWEST_COUNTED = "select id from turns where conversation_id = ?1 and status <> 'rewound' order by id desc limit 1"
 
 
 class Turns:
@@ -30,9 +35,9 @@ class Turns:
         with self._engine.write():
             moment = rows.now()
             self._engine.execute(
-                "update turns indexed by turns_open set status = 'interrupted', ended_at = ?"
-                " where conversation_id = ? and status = 'open'",
-                (moment, conversation_id),
+                "update turns set status = 'interrupted', ended_at = ?2 where conversation_id = ?1 and id ="
+                f" ({_NEWEST_COUNTED}) and status = 'open'",
+                (conversation_id, moment),
             )
             row = self._engine.returning(
                 "update conversations set turns = turns + 1, updated_at = ? where id = ?"
@@ -87,12 +92,15 @@ class Turns:
             state = _EXCLUDED_BY.get(status)
             if state is not None:
                 self._engine.execute(
-                    f"update messages set state = :state where {_OF_TURN} and state in ('whole', 'partial')",
-                    {"state": state, "conversation": conversation_id, "turn": turn_id},
+                    f"update messages set state = ?3 where {OF_TURN} and state in ('whole', 'partial')",
+                    (conversation_id, turn_id, state),
                 )
 
     def reopen(self, conversation_id: str, turn_id: int) -> None:
-        """Open a failed turn again for a retry: its user messages count again, what the attempt left stays excluded."""
+        """Open a failed turn again for a retry: its user messages count again, what the attempt left stays excluded.
+
+        Only the newest turn that was not rewound, or is rewound and newer than that, is ever open: this is for one.
+        """
         with self._engine.write():
             changed = self._engine.execute(
                 "update turns set status = 'open', ended_at = null where conversation_id = ? and id = ?",
@@ -101,9 +109,9 @@ class Turns:
             if not changed:
                 raise NotFound(f"there is no turn {turn_id}")
             self._engine.execute(
-                f"update messages set state = 'whole' where {_OF_TURN} and role = 'human'"
+                f"update messages set state = 'whole' where {OF_TURN} and role = 'human'"
                 " and state in ('failed', 'rewound')",
-                {"conversation": conversation_id, "turn": turn_id},
+                (conversation_id, turn_id),
             )
 
     def get(self, conversation_id: str, turn_id: int) -> Turn:
@@ -131,10 +139,10 @@ class Turns:
         """List the turns with messages behind message `after`, oldest first, with their first and last message ids."""
         sql = (
             "select t.*, x.first, x.last from (select turn_id, min(id) as first, max(id) as last from messages"
-            " where conversation_id = ?1 and id > ?2 and turn_id is not null group by turn_id) x"
+            f" where {SPAN} and turn_id is not null group by turn_id) x"
             " join turns t on t.conversation_id = ?1 and t.id = x.turn_id order by x.first"
         )
         return [
             TurnSpan(rows.turn(row), row["first"], row["last"])
-            for row in self._engine.rows(sql, (conversation_id, after))
+            for row in self._engine.rows(sql, (conversation_id, within(after + 1), LARGEST_ID))
         ]

@@ -53,8 +53,8 @@ def test_a_gap_in_the_ids_is_named_and_left_to_a_person(store: Store, store_file
 @pytest.mark.parametrize(
     "damage",
     [
-        ("delete from search_state", "insert into search_state values (1)"),
-        ("update search_state set indexed = 3",),
+        ("update conversations set indexed = 1",),
+        ("update conversations set indexed = 3",),
         ("delete from messages_text_data where id > 1",),
         ("update messages_text_data set block = x'00' where id > 10",),
         ("update messages_text_data set block = x'00' where id = 10",),

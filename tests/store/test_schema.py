@@ -15,7 +15,7 @@ from memcli.store import Store, schema
 
 ROOT = Path(__file__).parents[2]
 OPEN = "import sys; from memcli.store import Store; Store(sys.argv[1]).close()"
-MIGRATIONS = ("m001_conversations", "m002_search", "m003_plans_and_pins", "m004_turn_summaries")
+MIGRATIONS = ("m001_conversations", "m002_search", "m003_plans_and_pins", "m004_turn_summaries", "m005_places")
 NOW = "2026-05-04T12:00:00.000000+00:00"
 
 ROWS: dict[str, tuple[str, ...]] = {
@@ -43,6 +43,7 @@ ROWS: dict[str, tuple[str, ...]] = {
         f"insert into pins values ('c1', 1, '{NOW}')",
     ),
     "m004_turn_summaries": (),
+    "m005_places": (),
 }
 
 
@@ -57,8 +58,8 @@ def _old_store(path: Path, version: int) -> None:
     """Make a store as the first `version` migrations left it, with a row in each of its tables."""
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("pragma journal_mode = wal")
-    schema.migrate(connection, stop_before=MIGRATIONS[version] if version < len(MIGRATIONS) else None)
-    for name in MIGRATIONS[:version]:
+    for number, name in enumerate(MIGRATIONS[:version], 1):
+        schema.migrate(connection, stop_before=MIGRATIONS[number] if number < len(MIGRATIONS) else None)
         for statement in ROWS[name]:
             connection.execute(statement)
     connection.close()
@@ -153,7 +154,7 @@ def test_a_migration_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> Non
     assert _version(path) == 1
     connection = sqlite3.connect(path)
     assert connection.execute("select count(*) from messages").fetchone() == (2,)
-    assert connection.execute("select name from sqlite_master where name = 'search_state'").fetchall() == []
+    assert connection.execute("select name from sqlite_master where name = 'messages_text'").fetchall() == []
     connection.close()
 
 
