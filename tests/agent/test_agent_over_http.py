@@ -62,7 +62,7 @@ def test_a_turn_over_http_streams_counts_and_is_stored(
     assert agent.run_turn("I am Ann", events.append).answer == "Hello, Ann."
     assert [event.text for event in events if isinstance(event, TextDelta)] == ["Hello", ", Ann."]
     (finished,) = [event for event in events if isinstance(event, CallFinished)]
-    assert (finished.input_tokens, finished.output_tokens, finished.finish_reason) == (5, 2, "stop")
+    assert (finished.input_tokens, finished.output_tokens, finished.finish_reason) == (227, 2, "stop")
     options = server.chats[0]["options"]
     assert isinstance(options, dict)
     assert options["num_ctx"] == 8192

@@ -211,7 +211,7 @@ def test_a_real_model_chats_end_to_end_behind_the_server(server: FakeOllama) -> 
     toy = choose(Settings(model="embedded", limit_tokens=1_024, threads=1, output_reserve=12), {})
     server.answer = answer_with(toy.chat)
     assert isinstance(toy.chat, EmbeddedChat)
-    server.count = lambda messages: toy.chat.get_num_tokens(" ".join(str(m["content"]) for m in messages))
+    server.count = lambda messages, tools: toy.chat.get_num_tokens(" ".join(str(m["content"]) for m in messages))
     choice = choose(replace(Settings(), model="qwen3:4b"), {"OLLAMA_HOST": server.url})
 
     answer = choice.chat.invoke("What is the capital of France? Answer in one word.")

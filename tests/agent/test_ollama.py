@@ -187,7 +187,7 @@ def test_a_finished_answer_carries_its_counts_and_reason(server: FakeOllama) -> 
     answer = chat_with(server).invoke("hello")
 
     assert isinstance(answer, AIMessage)
-    assert answer.usage_metadata == {"input_tokens": 5, "output_tokens": 4, "total_tokens": 9}
+    assert answer.usage_metadata == {"input_tokens": 6, "output_tokens": 4, "total_tokens": 10}
     assert answer.response_metadata["done_reason"] == "stop"
     assert is_finished(answer)
 
@@ -323,7 +323,7 @@ def test_an_overlong_prompt_is_refused_with_needed_and_available(server: FakeOll
 
     ours = translated(caught.value, 100)
     assert isinstance(ours, ContextOverflow)
-    assert (ours.needed_tokens, ours.available_tokens) == (203, 100)
+    assert (ours.needed_tokens, ours.available_tokens) == (120, 100)
     assert type(translated(caught.value)) is ModelError
 
 
@@ -339,7 +339,7 @@ def test_an_old_server_cuts_silently_and_its_count_betrays_it(server: FakeOllama
     answer = chat_with(server, limit_tokens=100).invoke([HumanMessage("x" * 300), HumanMessage("y" * 200)])
 
     assert isinstance(answer, AIMessage)
-    assert answer.usage_metadata == {"input_tokens": 53, "output_tokens": 4, "total_tokens": 57}
+    assert answer.usage_metadata == {"input_tokens": 82, "output_tokens": 4, "total_tokens": 86}
 
 
 def test_invoking_without_a_stream_gives_the_same_answer(server: FakeOllama) -> None:

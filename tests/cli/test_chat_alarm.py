@@ -12,8 +12,10 @@ from memcli.memory.alarm import HINT
 from memcli.store import Store
 from tests.agent.scripted import says
 from tests.cli.conftest import Run
-from tests.cli.conversations import add_chat
+from tests.cli.conversations import add_chat, add_turn, said
 from tests.cli.talks import a_screen
+from tests.memory.held_out import HELD_OUT
+from tests.ollama_counts import as_characters
 from tests.ollama_replies import breaks
 from tests.ollama_server import FakeOllama, Overflow
 
@@ -46,6 +48,37 @@ def test_a_cut_prompt_ends_a_one_shot_chat_with_4_after_its_answer(run: Run, ser
     assert outcome.err == f"error: {alarm['text']}\nhint: {HINT}\n"
     assert alarm["kind"] == "truncated"
     assert str(alarm["text"]).endswith("its server cut the oldest off silently")
+
+
+def test_a_conversation_that_outgrows_the_server_by_a_message_is_caught_on_its_first_cut_call(
+    run: Run, server: FakeOllama
+) -> None:
+    server.allots = None
+    whole = run(*CHAT, "And the last?")
+    counted = run("context", "parcels", "--call", "1", "--json").document
+    server.allots = server.count(server.chats[-1]["messages"], []) + 20  # type: ignore[arg-type]
+
+    outcome = run(*CHAT, "And which of them were sent back to where they came from? " * 5)
+
+    alarm = run("context", "parcels", "--call", "2", "--json").document["alarm"]
+    assert (whole.code, counted["alarm"]) == (0, None)
+    assert outcome.code == 4
+    assert isinstance(alarm, dict)
+    assert (alarm["kind"], outcome.err) == ("truncated", f"error: {alarm['text']}\nhint: {HINT}\n")
+
+
+@pytest.mark.parametrize(("allots", "code"), [(None, 0), (1500, 4)])
+def test_english_passes_where_a_server_counts_characters_and_a_cut_does_not(
+    run: Run, server: FakeOllama, store: Store, allots: int | None, code: int
+) -> None:
+    server.count, server.allots = as_characters, allots
+    talk = store.conversations.create(name="prose", settings={"compact_every": 1000})
+    for text, *_ in HELD_OUT["english"] * 4:
+        add_turn(store, talk, said("human", text), said("ai", text))
+
+    outcome = run("chat", "-c", "prose", "-m", "tiny", "--no-tools", "--max-tokens", "6000", "-q", "And then?")
+
+    assert outcome.code == code
 
 
 def test_a_cut_prompt_is_an_error_in_the_json_of_a_turn_that_is_done(run: Run, server: FakeOllama) -> None:

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import pytest
 
-from memcli.memory.tokens import estimate_tokens
 from memcli.store import Store
 from tests.agent.scripted import says
 from tests.cli.conftest import Run
 from tests.cli.conversations import add_chat
 from tests.cli.talks import Screen, a_screen
-from tests.ollama_replies import Json
 from tests.ollama_server import FakeOllama
 
 MOVED = (
@@ -23,15 +21,10 @@ MOVED = (
 )
 
 
-def as_a_tokenizer_counts(messages: Sequence[Json]) -> int:
-    """Count a prompt as real servers do: a metadata line's digits are tokens, not quarters of one."""
-    return sum(estimate_tokens(str(message.get("content") or "")) + 5 for message in messages)
-
-
 @pytest.fixture
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
     monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    with FakeOllama(count=as_a_tokenizer_counts) as fake:
+    with FakeOllama() as fake:
         monkeypatch.setenv("OLLAMA_HOST", fake.url)
         yield fake
 

@@ -9,11 +9,14 @@ import pytest
 from memcli.errors import ContextOverflow, ModelError, ModelTimeout, PromptTruncated
 from memcli.memory.alarm import HINT, Alarm, alarm_of, is_overflow, judge, turn_estimate
 from memcli.memory.context import Context, Policy, Request
-from memcli.memory.estimate import prompt_estimate
+from memcli.memory.estimate import prompt_estimate, spoken
 from memcli.memory.model import memory_of
+from memcli.memory.wire import wire
 from memcli.records import Call
 from memcli.store import Store
+from tests import ollama_counts
 from tests.cli.conversations import add_turn, said
+from tests.memory.held_out import HELD_OUT
 from tests.memory.talks import begin, record, turn_of
 
 ROOMY = Policy(max_tokens=4000, limit_tokens=8192)
@@ -35,25 +38,66 @@ def kind(alarm: Alarm | None) -> str | None:
     return alarm.kind if alarm else None
 
 
-@pytest.mark.parametrize(
-    ("share", "expected"),
-    [(1.4, None), (1.0, None), (0.8, None), (0.66, None), (0.64, "truncated"), (0.3, "truncated"), (0.02, "cut_turn")],
-)
-def test_a_first_call_is_judged_with_room_for_any_tokenizer(store: Store, share: float, expected: str | None) -> None:
-    call, context = a_call(store, 1)
-    reported = int(prompt_estimate(context) * share)
+SHARES = (1.0, 0.9, 0.85, 0.8, 0.75, 0.7, 0.6, 0.5, 0.3)
 
-    assert kind(judge(replace(call, input_tokens=reported), context, [])) == expected
+
+@pytest.mark.parametrize(
+    ("kind", "caught_from"),
+    [
+        ("english", 0.8),
+        ("code", 0.8),
+        ("json", 0.7),
+        ("tool calls", 0.7),
+        ("russian", 0.6),
+        ("chinese", 0.6),
+        ("japanese", 0.6),
+        ("emoji", 0.6),
+    ],
+)
+def test_a_first_call_is_caught_from_a_cut_on_that_no_tokenizer_explains(
+    store: Store, kind: str, caught_from: float
+) -> None:
+    """The server's tokenizer is the mean of three; nothing is known of it, and shares are of what it makes of all."""
+    call, context, whole = a_first_call(store, kind)
+
+    caught = [share for share in SHARES if judge(replace(call, input_tokens=int(whole * share)), context, [])]
+
+    assert caught == [share for share in SHARES if share <= caught_from]
+
+
+def a_first_call(store: Store, kind: str) -> tuple[Call, Context, int]:
+    """Make a call on texts of one kind, and tell what a server counts of it whole."""
+    talk = begin(store)
+    if kind == "tool calls":
+        for number in range(1, 40):
+            add_turn(store, talk, *turn_of(number))
+    else:
+        for text, *_ in HELD_OUT[kind] * 3:
+            add_turn(store, talk, said("human", text), said("ai", text))
+    context = memory_of("window").context(store, store.conversations.get(talk.id), ROOMY, Request())
+    call = store.calls.get(talk.id, record(store, context, 1))
+    tokens = {text: tokens for text, tokens, _ in HELD_OUT.get(kind, ())}
+    messages = wire(context)
+    whole = sum(5 + tokens.get(spoken(message), ollama_counts.tokens(spoken(message))) for message in messages)
+    return call, context, whole
+
+
+@pytest.mark.parametrize(("share", "expected"), [(0.3, "truncated"), (0.02, "cut_turn")])
+def test_a_cut_into_the_user_s_turn_is_told_from_one_before_it(store: Store, share: float, expected: str) -> None:
+    call, context = a_call(store, 1)
+
+    assert kind(judge(replace(call, input_tokens=int(prompt_estimate(context) * share)), context, [])) == expected
 
 
 @pytest.mark.parametrize(
     ("ratio", "reported", "expected"),
     [
         (1.0, 0.9, None),
-        (1.0, 0.8, "truncated"),
-        (1.5, 1.35, None),
-        (1.5, 1.0, "truncated"),
-        (1.5, 0.03, "cut_turn"),
+        (1.0, 0.64, "truncated"),
+        (1.15, 1.0, None),
+        (1.15, 0.68, "truncated"),
+        (1.15, 0.03, "cut_turn"),
+        (3.0, 0.9, None),
     ],
 )
 def test_later_calls_are_judged_by_what_the_server_counted_before(
@@ -128,7 +172,7 @@ def test_nobody_can_tell_without_a_count_or_on_a_short_prompt(store: Store) -> N
     add_turn(store, talk, said("human", "hello"), status="open")
     short = memory_of("window").context(store, store.conversations.get(talk.id), ROOMY, Request(turn_id=1))
 
-    assert judge(replace(call, input_tokens=3), short, []) is None
+    assert judge(replace(call, estimated_tokens=prompt_estimate(short), input_tokens=3), short, []) is None
 
 
 def test_a_recorded_call_is_judged_by_the_others_and_not_by_itself(store: Store) -> None:

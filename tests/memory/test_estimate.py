@@ -42,6 +42,8 @@ def test_the_tools_count_and_the_reserve_does_not(store: Store) -> None:
         ([(100, 40)], 1000, 0),
         ([(100, 40), (100, 30), (100, 110)], 1100, 1),
         ([(100, 900)], 3000, 1),
+        ([(2000, 2010), (2800, 2050), (3600, 2040)], 1005, 1),
+        ([(1000, 2900), (3000, 3100), (2000, 1900)], 1034, 3),
     ],
 )
 def test_credible_counts_correct_it_and_those_of_a_cut_prompt_do_not(

@@ -21,7 +21,15 @@ from langchain_core.messages import (
 )
 from langchain_core.messages.utils import count_tokens_approximately
 
-from memcli.memory.tokens import calibrated, count_message_tokens, estimate_tokens, text_tokens
+from memcli.memory.tokens import (
+    calibrated,
+    count_message_tokens,
+    estimate_tokens,
+    foreign_tokens,
+    least_tokens,
+    text_tokens,
+)
+from tests.memory.held_out import HELD_OUT
 
 _ROLES: Mapping[type[BaseMessage], str] = {
     HumanMessage: "user",
@@ -144,8 +152,31 @@ def test_the_estimate_is_within_15_percent_in_the_median(kind: str) -> None:
     assert median(errors) <= 0.15
 
 
+@pytest.mark.parametrize("kind", HELD_OUT)
+def test_the_estimate_is_within_15_percent_in_the_median_on_texts_it_was_not_fitted_to(kind: str) -> None:
+    errors = [abs(estimate_tokens(text) / tokens - 1) for text, tokens, _ in HELD_OUT[kind]]
+
+    assert median(errors) <= 0.15
+
+
+@pytest.mark.parametrize("kind", HELD_OUT)
+def test_no_tokenizer_makes_fewer_than_the_least(kind: str) -> None:
+    assert all(least_tokens(text) <= fewest for text, _, fewest in HELD_OUT[kind])
+
+
 def test_the_estimate_of_nothing_is_nothing() -> None:
-    assert estimate_tokens("") == 0
+    assert (estimate_tokens(""), least_tokens(""), foreign_tokens("")) == (0, 0, 0)
+
+
+@given(texts)
+def test_the_least_is_not_above_the_estimate_and_neither_is_what_is_foreign(text: str) -> None:
+    assert least_tokens(text) <= estimate_tokens(text)
+    assert foreign_tokens(text) <= estimate_tokens(text)
+
+
+def test_only_what_is_in_no_latin_script_is_foreign() -> None:
+    assert foreign_tokens("Grüße, 12 — naïve") == 0
+    assert foreign_tokens("hello 你好你好") == estimate_tokens("你好你好")
 
 
 @settings(max_examples=300)
