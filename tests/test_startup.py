@@ -32,7 +32,8 @@ print(code, *sorted(set(sys.argv[1].split(",")) & set(sys.modules)), file=sys.st
 def loaded(names: tuple[str, ...], *args: str) -> str:
     """Run a command in a new process and name its exit code and which of these modules it loaded."""
     probe = [sys.executable, "-c", PROBE, ",".join(names), *args]
-    return subprocess.run(probe, capture_output=True, text=True, check=True).stderr
+    said = subprocess.run(probe, capture_output=True, text=True, check=True).stderr
+    return said.splitlines(keepends=True)[-1]
 
 
 @pytest.fixture
@@ -56,6 +57,8 @@ def db(tmp_path: Path) -> str:
         ["history", "work", "--pin", "1", "-q"],
         ["context"],
         ["context", "--json"],
+        ["context", "--raw"],
+        ["context", "--calls"],
         ["compact", "--dry-run", "--summarizer", "extractive"],
         ["config"],
     ],
@@ -96,7 +99,7 @@ def test_a_plain_picture_loads_nothing_that_only_a_question_needs(db: str, comma
         "memcli.cli.alternatives", "memcli.cli.moments", "memcli.cli.saving", "memcli.memory.alarm",
         "memcli.memory.changes", "memcli.memory.find", "memcli.memory.replay", "memcli.memory.travel",
         "memcli.memory.whatif",
-        *(f"memcli.cli.inspect_{name}" for name in ("compare", "diff", "find", "moment", "raw", "replay")),
+        *(f"memcli.cli.inspect_{name}" for name in ("calls", "compare", "diff", "find", "moment", "raw", "replay")),
     )  # fmt: skip
 
     assert loaded(asked, *command, "--db", db) == "0\n"

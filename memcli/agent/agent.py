@@ -16,6 +16,7 @@ from typing import cast
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
+from memcli.agent.bodies import record_of
 from memcli.agent.codec import encode
 from memcli.agent.events import Alarmed, CallFinished, CallStarted, Folded, Notice, ToolFinished, ToolStarted
 from memcli.agent.events import TurnResult as TurnResult
@@ -23,6 +24,7 @@ from memcli.agent.limits import Model as Model
 from memcli.agent.limits import tools_tokens, with_output_limit
 from memcli.agent.outgoing import to_langchain
 from memcli.agent.rewind import reopen_turn, rewind_turn
+from memcli.agent.sent import listening
 from memcli.agent.snapshot import ConversationGraph
 from memcli.agent.stream import Answer, Emit, Streams, stream_answer
 from memcli.agent.tools import error_result, run_tool
@@ -158,7 +160,7 @@ class Agent:
         with self._store.transaction(durable=True):
             self._store.turns.close(self.conversation_id, turn.id, result.status)
         with suppress(StoreLocked, KeyboardInterrupt):
-            self._store.search.index()
+            self._store.search.index(self.conversation_id)
         if result.status == "done":
             self._settle(emit)
         return result
@@ -199,7 +201,7 @@ class Agent:
         """Make one request and record what it saw."""
         self._prepare(turn, emit)
         context = self.context(turn.id)
-        messages = to_langchain(wire(context))
+        messages = wire(context)
         call_id = self._store.calls.begin(
             self.conversation_id, turn_id=turn.id, purpose="chat", model=self._model.label,
             limit_tokens=context.limit_tokens, parts=[part.reference() for part in context.parts],
@@ -207,10 +209,15 @@ class Agent:
         )  # fmt: skip
         emit(CallStarted(call_id, context))
         started = time.monotonic()
-        answer = stream_answer(
-            self._with_tools(tools, context), messages, emit,
-            label=self._model.label, limit_tokens=context.limit_tokens, must_say_done=self._model.must_say_done,
-        )  # fmt: skip
+        with listening(
+            lambda body, form: self._store.calls.note_request(
+                self.conversation_id, call_id, record_of(body, form, messages)
+            )
+        ):
+            answer = stream_answer(
+                self._with_tools(tools, context), to_langchain(messages), emit,
+                label=self._model.label, limit_tokens=context.limit_tokens, must_say_done=self._model.must_say_done,
+            )  # fmt: skip
         self._finish(call_id, answer, started, emit)
         alarm = alarm_of(self._store, self.conversation_id, call_id, context) if answer.error is None else None
         if alarm is not None:
@@ -227,14 +234,13 @@ class Agent:
                 emit(Folded(result))
 
     def _with_tools(self, tools: Sequence[BaseTool], context: Context) -> Streams:
-        room = max(context.policy.output_reserve, context.limit_tokens - context.prompt_tokens)
-        room = min(room, self._model.most_output_tokens or room)
+        room = min(context.answer_tokens, self._model.most_output_tokens or context.answer_tokens)
         chat = with_output_limit(self._model.chat, room)
         return cast(Streams, chat.bind_tools(list(tools)) if tools else chat)
 
     def _finish(self, call_id: int, answer: Answer, started: float, emit: Emit) -> None:
         usage = answer.message.usage_metadata if answer.message else None
-        counts = _input_tokens(answer), usage["output_tokens"] if usage else None
+        counts = (usage["input_tokens"], usage["output_tokens"]) if usage else (None, None)
         self._store.calls.finish(
             self.conversation_id, call_id,
             status="interrupted" if answer.was_interrupted else "failed" if answer.error else "done",
@@ -283,11 +289,6 @@ class Agent:
             return
         if result.status != "nothing":
             emit(Folded(result))
-
-
-def _input_tokens(answer: Answer) -> int | None:
-    usage = answer.message.usage_metadata if answer.message else None
-    return usage["input_tokens"] if usage else None
 
 
 class _AlreadyStoredError(Exception):

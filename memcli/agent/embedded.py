@@ -82,6 +82,10 @@ class EmbeddedChat(BaseChatModel):
     temperature: float = Field(default=0.2, ge=0)
     """0 always takes the likeliest token. Source: SmolLM2's model card, with the `top_p` beside it."""
     top_p: float = Field(default=0.9, gt=0, le=1)
+    repeat_penalty: float = Field(default=1.0, gt=0)
+    """How much less likely a token of the last 64 becomes; 1 leaves it as it is."""
+    max_sentences: int | None = Field(default=None, ge=1)
+    """The most sentences of an answer, each whole: the model is held to them by a grammar. None leaves it free."""
     seed: int | None = 0
     """Equal seeds give equal answers to equal prompts; None draws one for each call."""
     timeout_s: float = Field(default=120.0, gt=0)
@@ -106,7 +110,7 @@ class EmbeddedChat(BaseChatModel):
 
     @property
     def _identifying_params(self) -> dict[str, object]:
-        names = ("path", "n_ctx", "max_tokens", "temperature", "top_p", "seed")
+        names = ("path", "n_ctx", "max_tokens", "temperature", "top_p", "repeat_penalty", "max_sentences", "seed")
         return {name: getattr(self, name) for name in names}
 
     def load(self) -> None:
@@ -155,6 +159,8 @@ class EmbeddedChat(BaseChatModel):
             max_tokens=cast(int, given.get("max_tokens") or given.get("num_predict") or self.max_tokens),
             temperature=cast(float, given.get("temperature", self.temperature)),
             top_p=cast(float, given.get("top_p", self.top_p)),
+            repeat_penalty=cast(float, given.get("repeat_penalty", self.repeat_penalty)),
+            max_sentences=cast("int | None", given.get("max_sentences", self.max_sentences)),
             seed=cast("int | None", given.get("seed", self.seed)),
             stop=tuple(stop or ()),
         )

@@ -15,27 +15,20 @@ import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
+from memcli.agent.bodies import PlainMessage, body_text
 from memcli.agent.generation import Chunk, Generation, Server
+from memcli.agent.grammar import sentences_grammar
+from memcli.agent.sent import tell
 from memcli.errors import ContextOverflow, ModelError, ModelUnreachable
-
-WireRole = Literal["system", "user", "assistant"]
-
-
-@dataclass(frozen=True, slots=True)
-class WireMessage:
-    """One message as a chat template takes it."""
-
-    role: WireRole
-    content: str
 
 
 @dataclass(frozen=True, slots=True)
 class Request:
     """One call."""
 
-    messages: tuple[WireMessage, ...]
+    messages: tuple[PlainMessage, ...]
     max_tokens: int
     """The longest answer, in the model's own tokens."""
     temperature: float
@@ -43,6 +36,10 @@ class Request:
     seed: int | None
     """Equal seeds give equal answers to equal prompts; None draws one."""
     stop: tuple[str, ...] = ()
+    repeat_penalty: float = 1.0
+    """How much less likely a token of the last 64 becomes, prompt included; 1 leaves it as it is."""
+    max_sentences: int | None = None
+    """The most sentences the answer may have, each whole; None leaves it free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +80,9 @@ class Runtime:
         when the prompt leaves no room for an answer, ModelTimeout after `timeout_s` without a sign of life, and
         ModelError with the runtime's words otherwise.
         """
-        generation = Generation(self._server, _body(request))
+        body = _body(request)
+        tell(body_text(body), "plain")
+        generation = Generation(self._server, body)
         generation.start()
         finish_reason = "stop"
         try:
@@ -202,8 +201,10 @@ def _body(request: Request) -> Mapping[str, object]:
         "max_tokens": request.max_tokens,
         "temperature": request.temperature,
         "top_p": request.top_p,
+        "repeat_penalty": request.repeat_penalty,
         "seed": -1 if request.seed is None else request.seed,
         "stop": [_clean(text) for text in request.stop],
+        **({"grammar": sentences_grammar(request.max_sentences)} if request.max_sentences else {}),
         "stream": True,
         "stream_options": {"include_usage": True},
         "return_progress": True,

@@ -16,9 +16,11 @@ from typing import cast
 import httpx
 from langchain_ollama import ChatOllama
 
+from memcli.agent.bodies import body_text
 from memcli.agent.ollama_failures import START_HINT, http_failure, request_failure
 from memcli.agent.ollama_failures import translate as translate
 from memcli.agent.ollama_host import is_loopback, server_url, without_password
+from memcli.agent.sent import tell
 from memcli.errors import ModelUnreachable, NotFound
 
 CONNECT_TIMEOUT_S = 2.0
@@ -175,14 +177,14 @@ class _UncutTransport(httpx.HTTPTransport):
         super().__init__(verify=https, limits=limits, trust_env=not is_loopback(url))
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send a request; a chat's gets the two fields first."""
+        """Send a request; a chat's gets the two fields first, and its body is told."""
         if request.url.path.endswith("/api/chat"):
-            body = {**json.loads(request.read()), "truncate": False, "shift": False}
+            body = body_text({**json.loads(request.read()), "truncate": False, "shift": False})
             headers = [(name, value) for name, value in request.headers.multi_items() if name != "content-length"]
-            content = json.dumps(body).encode()
             request = httpx.Request(
-                request.method, request.url, headers=headers, content=content, extensions=request.extensions
+                request.method, request.url, headers=headers, content=body.encode(), extensions=request.extensions
             )
+            tell(body, "ollama")
         return super().handle_request(request)
 
 

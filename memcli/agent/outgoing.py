@@ -10,17 +10,12 @@ from memcli.memory.wire import WireMessage
 
 
 def to_langchain(messages: Sequence[WireMessage]) -> list[BaseMessage]:
-    """Turn wire messages into LangChain's, with what no provider can encode replaced visibly."""
+    """Turn wire messages into LangChain's."""
     return [_langchain(message) for message in messages]
 
 
-def sendable(text: str) -> str:
-    """Replace what no provider can encode, lone surrogates, visibly."""
-    return text.encode("utf-8", "replace").decode("utf-8")
-
-
 def _langchain(message: WireMessage) -> BaseMessage:
-    content = sendable(message.content)
+    content = message.content
     if message.role == "system":
         return SystemMessage(content)
     if message.role == "user":

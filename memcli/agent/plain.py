@@ -6,32 +6,23 @@ function's work.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, ToolMessage
 
-from memcli.agent.llama import WireMessage, WireRole
+from memcli.agent.bodies import PlainMessage, PlainRole, call_in_words, joined, result_in_words
 
 
-def plain_messages(messages: Iterable[BaseMessage]) -> tuple[WireMessage, ...]:
+def plain_messages(messages: Iterable[BaseMessage]) -> tuple[PlainMessage, ...]:
     """Put messages in plain form, in their order.
 
     Neighbours of one role are joined by an empty line, because many templates insist that roles alternate; messages
     that say nothing are left out. () when all say nothing.
     """
-    plain: list[WireMessage] = []
-    for message in messages:
-        role, content = _role(message), _content(message)
-        if not content:
-            continue
-        if plain and plain[-1].role == role:
-            content = f"{plain.pop().content}\n\n{content}"
-        plain.append(WireMessage(role, content))
-    return tuple(plain)
+    return tuple(joined(PlainMessage(_role(message), _content(message)) for message in messages))
 
 
-_ROLES: dict[str, WireRole] = {
+_ROLES: dict[str, PlainRole] = {
     "system": "system",
     "SystemMessageChunk": "system",
     "developer": "system",
@@ -43,7 +34,7 @@ _SILENT_BLOCKS = ("tool_use", "tool_call", "tool_call_chunk", "invalid_tool_call
 """Blocks that repeat the message's tool calls, or that must not be shown to a model as an answer."""
 
 
-def _role(message: BaseMessage) -> WireRole:
+def _role(message: BaseMessage) -> PlainRole:
     kind = message.role if isinstance(message, ChatMessage) else message.type
     return _ROLES.get(kind, "user")
 
@@ -51,12 +42,9 @@ def _role(message: BaseMessage) -> WireRole:
 def _content(message: BaseMessage) -> str:
     text = _text(message)
     if isinstance(message, ToolMessage):
-        return f"[result of {message.name or 'a tool'}] {text}"
+        return result_in_words(message.name, text)
     if isinstance(message, AIMessage):
-        calls = [
-            f"[called {call['name']} with {json.dumps(call['args'], ensure_ascii=False, default=str)}]"
-            for call in message.tool_calls
-        ]
+        calls = [call_in_words(call["name"], call["args"]) for call in message.tool_calls]
         return "\n".join(filter(None, [text, *calls]))
     return text
 

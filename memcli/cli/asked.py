@@ -19,7 +19,9 @@ class Asked:
     diff: tuple[str, str] | None = None
     compare: tuple[str, ...] = ()
     replay: bool = False
+    calls: bool = False
     raw: bool = False
+    message: str | None = None
 
     @property
     def is_picture(self) -> bool:
@@ -38,10 +40,11 @@ class Asked:
             raise UsageError(f"{asked[0]} and {asked[1]} cannot be asked together", "ask one after the other")
         if self.at is not None and self.call is not None:
             raise UsageError("--at and --call name two moments", "give one of them, or --diff to compare them")
-        if self.is_of_past and asked and asked[0] in ("--diff", "--compare", "--replay"):
+        if self.is_of_past and asked and asked[0] in ("--diff", "--compare", "--replay", "--calls"):
             moment = "--at" if self.at is not None else "--call"
             raise UsageError(f"{asked[0]} does not go with {moment}", f"leave {moment} out")
         self._check_find()
+        self._check_message()
 
     def _check_find(self) -> None:
         for is_given, flag in ((self.word, "--word"), (self.exact, "--exact")):
@@ -52,12 +55,21 @@ class Asked:
         if self.find is not None and not self.find.strip():
             raise UsageError("--find has nothing to look for", "give the text: --find 'refund'")
 
+    def _check_message(self) -> None:
+        if self.message is None:
+            return
+        if not self.raw or self.is_of_past:
+            raise UsageError("--message is a message to come, for --raw of the next call", "add --raw, or leave it out")
+        if not self.message.strip():
+            raise UsageError("--message has nothing to say", "give the text: --message 'And now?'")
+
     def _questions(self) -> list[str]:
         given = {
             "--find": self.find is not None,
             "--diff": self.diff is not None,
             "--compare": bool(self.compare),
             "--replay": self.replay,
+            "--calls": self.calls,
             "--raw": self.raw,
         }
         return [flag for flag, is_given in given.items() if is_given]

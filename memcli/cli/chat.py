@@ -12,6 +12,7 @@ from memcli.cli.cleaning import clean_line
 from memcli.cli.memories import asked_memory
 from memcli.cli.partner import Wanted
 from memcli.cli.session import Session, writing
+from memcli.cli.setting_flags import with_settings
 from memcli.cli.talk import Talk, checked_name
 from memcli.errors import UsageError
 
@@ -22,12 +23,15 @@ Reference = Annotated[
 ]
 GoOn = Annotated[bool, typer.Option("-C", "--continue", help="Continue the last conversation.")]
 Name = Annotated[str | None, typer.Option("--name", metavar="NAME", help="A name for the conversation.")]
-System = Annotated[str | None, typer.Option("--system", metavar="TEXT", help="The system prompt.")]
+System = Annotated[str | None, typer.Option("--system", "--system-prompt", metavar="TEXT", help="The system prompt.")]
 Tools = Annotated[
     list[str] | None,
     typer.Option("--tools", metavar="MODULE:NAME", help="Your own LangChain tools; may be given again."),
 ]
 WithoutTools = Annotated[bool, typer.Option("--no-tools", help="No tools at all.")]
+Delegate = Annotated[
+    bool | None, typer.Option("--delegate/--no-delegate", help="A tool that gives tasks to sub-agents.")
+]
 AgentReference = Annotated[
     str | None, typer.Option("--agent", metavar="MODULE:GET_CONFIG", help="An agent of your own, by its configuration.")
 ]
@@ -37,34 +41,38 @@ WhoSummarises = Annotated[
 ]
 
 
+@with_settings("chat")
 def chat(
     message: Message = None,
     conversation: Reference = None,
     go_on: GoOn = False,
     name: Name = None,
-    system: System = None,
+    system_prompt: System = None,
     memory: options.Memory = None,
     max_tokens: options.MaxTokens = None,
     limit_tokens: options.LimitTokens = None,
     summarizer: WhoSummarises = None,
     tools: Tools = None,
     no_tools: WithoutTools = False,
+    delegate: Delegate = None,
     agent: AgentReference = None,
     model: options.Model = None,
     db: options.Db = None,
     json: options.Json = False,
     quiet: options.Quiet = False,
     no_color: options.NoColor = False,
+    **settings: object,
 ) -> None:
     """Talk to a model; with a message or piped text, one turn and out.
 
-    The message is the instruction, piped text its context. A new conversation begins unless one is continued.
+    The message is the instruction, piped text its context. A new conversation begins unless one is continued. Every
+    setting that `memcli config` lists is a flag here too: --compact-every 5, --no-compact-on-overflow.
     """
-    wanted = Wanted(name, system, tuple(tools or ()), no_tools, agent)
+    wanted = Wanted(name, system_prompt, tuple(tools or ()), no_tools, agent)
     _check(wanted, conversation, go_on=go_on)
     with writing(
         db=db, quiet=quiet, no_color=no_color, memory=memory, max_tokens=max_tokens, limit_tokens=limit_tokens,
-        summarizer=summarizer, model=model,
+        summarizer=summarizer, delegate=delegate, model=model, more=settings,
     ) as session:  # fmt: skip
         if message is None and sys.stdin is not None and sys.stdin.isatty():
             _check_terminal(session, as_json=json)

@@ -22,6 +22,7 @@ from memcli.cli.policy import policy_for, settings_for
 from memcli.cli.progress import Progress
 from memcli.cli.proposals import Order, decide, decision_of, propose
 from memcli.cli.session import Session, reading
+from memcli.cli.setting_flags import with_settings
 from memcli.cli.summarizers import Summarizers, standing_in
 from memcli.errors import Interrupted, UsageError
 from memcli.memory import proposal, rolling_proposal
@@ -65,6 +66,7 @@ WhoSummarises = Annotated[
 ]
 
 
+@with_settings("compact")
 def compact(
     conversations: options.Conversations = None,
     everything: All = False,
@@ -86,6 +88,7 @@ def compact(
     quiet: options.Quiet = False,
     yes: options.Yes = False,
     no_color: options.NoColor = False,
+    **settings: object,
 ) -> None:
     """Fold old messages into a summary now.
 
@@ -102,7 +105,14 @@ def compact(
     if min_fidelity is not None and dry_run and not proposing:
         raise UsageError("--min-fidelity judges a summary, and --dry-run makes none", "add --propose")
     with reading(  # a store that is not there is an error: there is nothing to fold in a new one
-        db=db, quiet=quiet, no_color=no_color, summarizer=summarizer, model=model, max_tokens=max_tokens, memory=memory
+        db=db,
+        quiet=quiet,
+        no_color=no_color,
+        summarizer=summarizer,
+        model=model,
+        max_tokens=max_tokens,
+        memory=memory,
+        more=settings,
     ) as session:
         found = _found(session, names, everything=everything)
         if proposing or not dry_run:

@@ -12,9 +12,11 @@ from memcli.cli import output
 from memcli.cli.cleaning import clean_line
 from memcli.cli.options import Db, Json, Model, NoColor
 from memcli.cli.session import Session, reading
+from memcli.cli.setting_flags import with_settings
 from memcli.config import Resolved, describe, project_config_path, prompt_history_path, user_config_path
 
 
+@with_settings("config")
 def config(
     what: Annotated[
         Literal["path"] | None, typer.Argument(metavar="path", help="Show where files are instead.")
@@ -23,12 +25,13 @@ def config(
     db: Db = None,
     model: Model = None,
     no_color: NoColor = False,
+    **settings: object,
 ) -> None:
     """Show each setting, its value and where it came from.
 
     A flag wins over MEMCLI_* in the environment, that over the project's .memcli.toml, that over your config.toml.
     """
-    with reading(db=db, no_color=no_color, model=model) as session:
+    with reading(db=db, no_color=no_color, model=model, more=settings) as session:
         if what == "path":
             _paths(session, as_json=as_json)
         elif as_json:

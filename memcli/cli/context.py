@@ -17,6 +17,7 @@ from memcli.cli.outlet import Outlet
 from memcli.cli.picture import take
 from memcli.cli.policy import policy_for, settings_for
 from memcli.cli.session import Session, reading
+from memcli.cli.setting_flags import with_settings
 from memcli.records import Conversation, MemoryModel
 
 OutputReserve = Annotated[
@@ -27,6 +28,7 @@ Word = Annotated[bool, typer.Option("--word", help="With --find: only as a word 
 Exact = Annotated[bool, typer.Option("--exact", help="With --find: exactly as written, case and all.")]
 At = Annotated[str | None, typer.Option("--at", metavar="MESSAGE", help="Go back to when a message was the newest.")]
 Call = Annotated[int | None, typer.Option("--call", metavar="N", help="Show what a past call really saw.")]
+Calls = Annotated[bool, typer.Option("--calls", help="List the calls that were made, with their numbers.")]
 Diff = Annotated[
     tuple[str, str] | None,
     typer.Option("--diff", metavar="A B", help="Show what changed: 3 is a call, m41 a message, next the next call."),
@@ -36,13 +38,17 @@ Compare = Annotated[
     typer.Option("--compare", metavar="KEY=VALUE", help="Put policies side by side; once for each, commas within one."),
 ]
 Replay = Annotated[bool, typer.Option("--replay", help="Walk the whole conversation under a policy, a row a turn.")]
-Raw = Annotated[bool, typer.Option("--raw", help="Print the exact messages, as a provider gets them.")]
+Raw = Annotated[bool, typer.Option("--raw", help="Print what a provider gets, to the byte in a pipe.")]
+Message = Annotated[
+    str | None, typer.Option("--message", metavar="TEXT", help="With --raw: what the next call sends if you say this.")
+]
 Full = Annotated[bool, typer.Option("--full", help="Leave nothing out: every message, every line.")]
 Svg = Annotated[str | None, typer.Option("--svg", metavar="FILE", help="Save what would be shown as an SVG image.")]
 Html = Annotated[str | None, typer.Option("--html", metavar="FILE", help="Save what would be shown as a web page.")]
 Overwrite = Annotated[bool, typer.Option("-y", "--yes", help="Overwrite the file to save to.")]
 
 
+@with_settings("context")
 def context(
     conversation: options.ConversationName = "last",
     find: Find = None,
@@ -50,10 +56,12 @@ def context(
     exact: Exact = False,
     at: At = None,
     call: Call = None,
+    calls: Calls = False,
     diff: Diff = None,
     compare: Compare = None,
     replay: Replay = False,
     raw: Raw = False,
+    message: Message = None,
     max_tokens: options.MaxTokens = None,
     limit_tokens: options.LimitTokens = None,
     output_reserve: OutputReserve = None,
@@ -65,17 +73,19 @@ def context(
     db: options.Db = None,
     json: options.Json = False,
     no_color: options.NoColor = False,
+    **settings: object,
 ) -> None:
     """Show what the agent would see next, or saw on a call.
 
     Every part, its tokens and why it is there, and what is forgotten. With --memory it is what would be seen under
-    that memory model; nothing is changed.
+    that memory model; nothing is changed. What `memcli config` lists of windows and summaries is a flag here too:
+    --window-step 500.
     """
-    asked = Asked(find, word, exact, at, call, diff, tuple(compare or ()), replay, raw)
+    asked = Asked(find, word, exact, at, call, diff, tuple(compare or ()), replay, calls, raw, message)
     asked.check()
     with reading(
         db=db, no_color=no_color, max_tokens=max_tokens, limit_tokens=limit_tokens, output_reserve=output_reserve,
-        memory=memory,
+        memory=memory, more=settings,
     ) as session:  # fmt: skip
         outlet = Outlet(session.terminal, as_json=json, full=full, svg=svg, html=html, overwrite=yes)
         outlet.check(can_save=not raw)
@@ -83,6 +93,10 @@ def context(
         memory = memory_of(session.resolved, found)
         if asked.is_picture:
             _show_picture(session, found, memory, outlet)
+        elif asked.calls:
+            from memcli.cli.inspect_calls import show_calls
+
+            show_calls(session, found, outlet)
         else:
             _inspect(session, found, memory, asked, outlet)
 

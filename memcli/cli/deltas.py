@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import re
 
-from memcli.cli.cleaning import clean
+from memcli.cli.cleaning import SEQUENCE, clean
 
 MOST_HELD = 4096
 """Characters held back in the hope of a sequence's end; what is longer is shown as the text it is."""
 
-_UNFINISHED = re.compile(
-    r"(?:\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)?|\r)\Z"
-)  # the beginnings of what `cleaning` takes away whole
+_BEGUN = r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)?"
+"""The beginning of a sequence."""
+_UNFINISHED = re.compile(rf"(?:\r(?:{SEQUENCE})*(?:{_BEGUN})?|{_BEGUN})\Z")
+"""What the next piece may turn into something else: a newline may follow a return, whatever is taken from between."""
 
 
 class Deltas:

@@ -16,10 +16,12 @@ from memcli.cli.checkup import Problems, examine_model, examine_problems, examin
 from memcli.cli.config import setting_rows
 from memcli.cli.options import Db, Json, Model, NoColor, Quiet
 from memcli.cli.session import reading
+from memcli.cli.setting_flags import with_settings
 from memcli.errors import StoreUnusable
 from memcli.records import Problem
 
 
+@with_settings("doctor")
 def doctor(
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended; nothing is lost.")] = False,
     as_json: Json = False,
@@ -27,12 +29,13 @@ def doctor(
     model: Model = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
+    **settings: object,
 ) -> None:
     """Check the store, the model and every conversation.
 
     The exit code is 0 when the store is sound or everything was mended, and 7 when a problem is left.
     """
-    with reading(db=db, quiet=quiet, no_color=no_color, model=model) as session:
+    with reading(db=db, quiet=quiet, no_color=no_color, model=model, more=settings) as session:
         store = examine_store(session)
         problems = examine_problems(session, fix=fix)
         if as_json:

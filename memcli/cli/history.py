@@ -19,6 +19,7 @@ from memcli.cli.cleaning import clean_line
 from memcli.cli.numbers import parse_message_id
 from memcli.cli.options import ConversationOrNone, Db, Json, JsonLines, Limit, NoColor, Quiet, Search, Since
 from memcli.cli.session import Session, reading, writing
+from memcli.cli.setting_flags import with_settings
 from memcli.errors import UsageError
 from memcli.records import Conversation, Hit, Role, StoredMessage
 from memcli.store import Store
@@ -33,6 +34,7 @@ MOST_HITS = 20
 _EVERY = 2**31
 
 
+@with_settings("history")
 def history(
     conversation: ConversationOrNone = None,
     search: Search = None,
@@ -57,13 +59,14 @@ def history(
     db: Db = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
+    **settings: object,
 ) -> None:
     """List conversations; with one, show its messages.
 
     The newest conversation comes first, and messages in the order they were said. With -n the newest are shown.
     """
     begin = reading if rename is None else writing
-    with begin(db=db, quiet=quiet, no_color=no_color) as session:
+    with begin(db=db, quiet=quiet, no_color=no_color, more=settings) as session:
         shape = Shape(as_json=as_json, as_lines=as_lines)
         if pins or pin is not None or unpin is not None:
             from memcli.cli.pinning import Pinning, show_pins

@@ -17,8 +17,10 @@ import typer
 
 from memcli.cli import output
 from memcli.cli.cleaning import clean_line
-from memcli.cli.options import Db, Json, Memory, NoColor, Quiet
+from memcli.cli.options import Db, Json, MaxTokens, Memory, NoColor, Quiet
 from memcli.cli.session import Session, writing
+from memcli.cli.setting_flags import with_settings
+from memcli.cli.talk import kept
 from memcli.cli.terminal import Terminal
 from memcli.errors import UsageError
 from memcli.records import MemoryModel
@@ -53,22 +55,25 @@ class Imported:
         return [text for _, _, text in sorted(lines)]
 
 
+@with_settings("import")
 def import_files(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE", help="Chats in OpenAI format, JSON or JSONL; - is stdin.")
     ],
     memory: Memory = None,
+    max_tokens: MaxTokens = None,
     as_json: Json = False,
     db: Db = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
+    **settings: object,
 ) -> None:
     """Bring in other tools' transcripts.
 
     Importing a file again adds only what is new. Lines that cannot be read are named, the others are in, and the exit
     code is then 2.
     """
-    with writing(db=db, quiet=quiet, no_color=no_color, memory=memory) as session:
+    with writing(db=db, quiet=quiet, no_color=no_color, memory=memory, max_tokens=max_tokens, more=settings) as session:
         done = [_import(session, name) for name in files]
         if len(done) == 1 and done[0].error is not None:
             raise done[0].error
@@ -88,14 +93,16 @@ def file_row(item: Imported) -> Mapping[str, object]:
 
 
 def _import(session: Session, name: str) -> Imported:
-    memory = cast(MemoryModel, session.settings.memory)
+    memory, settings = cast(MemoryModel, session.settings.memory), kept(session.resolved)
     progress = _progress(session.terminal, name) if session.terminal.shows_progress else None
     store = session.store
     try:
         if name == STDIN:
             stream = cast(BinaryIO, sys.stdin.buffer)
-            return Imported(name, import_stream(store, stream, name="stdin", memory=memory, on_progress=progress))
-        return Imported(name, import_file(store, Path(name), memory=memory, on_progress=progress))
+            return Imported(
+                name, import_stream(store, stream, name="stdin", memory=memory, settings=settings, on_progress=progress)
+            )
+        return Imported(name, import_file(store, Path(name), memory=memory, settings=settings, on_progress=progress))
     except UsageError as err:
         return Imported(name, ImportReport(), err)
     finally:

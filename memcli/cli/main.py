@@ -27,6 +27,7 @@ COMMANDS = (
     Entry("compact", "compact:compact", "Fold old messages into a summary now."),
     Entry("context", "context:context", "Show what the agent would see next, or saw on a call."),
     Entry("import", "import_:import_files", "Bring in other tools' transcripts."),
+    Entry("export", "export:export", "Write conversations out, one a line in OpenAI's chat format."),
     Entry("doctor", "doctor:doctor", "Check the store, the model and every conversation."),
     Entry("config", "config:config", "Show each setting, its value and where it came from."),
 )

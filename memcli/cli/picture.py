@@ -147,7 +147,7 @@ def _since_last_call(
 ) -> tuple[Reuse | None, Alarm | None]:  # fmt: skip
     """Compare the next prompt with the last call's, and judge what the server did to that one."""
     calls = store.calls.newest_first(conversation.id, purpose="chat", limit=1)
-    if not calls or not calls[0].parts:
+    if not calls or not calls[0].seen:
         return None, None
     from memcli.memory.alarm import alarm_of
     from memcli.memory.prefix import reuse
@@ -177,7 +177,7 @@ def _warnings(picture: Picture) -> list[str]:
         found.append(f"on the last call {picture.alarm.text}")
     elif call is not None and call.input_tokens is not None and call.estimated_tokens > 0:
         share = call.input_tokens / call.estimated_tokens
-        if share < LEAST_CREDIBLE and not call.parts:
+        if share < LEAST_CREDIBLE and not call.seen:
             found.append(
                 f"on call {call.id} the server counted {call.input_tokens:,} prompt tokens and we sent about"
                 f" {call.estimated_tokens:,}: it may have cut the prompt"

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from memcli.cli.picture import Picture
-from memcli.memory.context import Context, Part
+from memcli.memory.context import Part
 from memcli.memory.spans import Spans
-from memcli.memory.wire import WireMessage
+
+if TYPE_CHECKING:
+    from memcli.cli.inspect_raw import Raw
+    from memcli.memory.wire import WireMessage
 
 
 def picture_json(picture: Picture) -> Mapping[str, object]:
@@ -56,13 +60,18 @@ def picture_json(picture: Picture) -> Mapping[str, object]:
     }
 
 
-def raw_json(context: Context, messages: Sequence[WireMessage]) -> Mapping[str, object]:
-    """Describe the exact messages of a call as a document, in order."""
+def raw_json(raw: Raw) -> Mapping[str, object]:
+    """Describe the exact messages of a call as a document, in order, and the body they are sent in.
+
+    `body` is the text of the body; `note` says how it may differ from what is sent, null when it cannot.
+    """
     return {
-        "conversation": context.conversation_id,
-        "memory": context.memory,
-        "limit_tokens": context.limit_tokens,
-        "messages": [_message_json(message) for message in messages],
+        "conversation": raw.context.conversation_id,
+        "memory": raw.context.memory,
+        "limit_tokens": raw.context.limit_tokens,
+        "messages": [_message_json(message) for message in raw.messages],
+        "body": raw.text,
+        "note": raw.note or None,
     }
 
 

@@ -16,6 +16,8 @@ from memcli.errors import NotFound, UsageError
 from memcli.records import Conversation
 from memcli.store import Store
 
+NONE: Mapping[str, object] = {}
+
 
 class Session:
     """What a command works with.
@@ -70,11 +72,20 @@ class Session:
             self.store.close()
 
 
-def reading(*, db: str | None = None, no_color: bool = False, quiet: bool = False, **flags: object) -> Session:
-    """Begin a session of a command that only reads: it never makes a store."""
-    return Session(Terminal(no_color=no_color, is_quiet=quiet), {"db": db, **flags}, must_exist=True)
+def reading(
+    *, db: str | None = None, no_color: bool = False, quiet: bool = False, more: Mapping[str, object] = NONE,
+    **flags: object,
+) -> Session:  # fmt: skip
+    """Begin a session of a command that only reads: it never makes a store.
+
+    `flags` are settings by name; `more` are those that `setting_flags` added to the command.
+    """
+    return Session(Terminal(no_color=no_color, is_quiet=quiet), {"db": db, **flags, **more}, must_exist=True)
 
 
-def writing(*, db: str | None = None, no_color: bool = False, quiet: bool = False, **flags: object) -> Session:
+def writing(
+    *, db: str | None = None, no_color: bool = False, quiet: bool = False, more: Mapping[str, object] = NONE,
+    **flags: object,
+) -> Session:  # fmt: skip
     """Begin a session of a command that may write: a store that is not there is made."""
-    return Session(Terminal(no_color=no_color, is_quiet=quiet), {"db": db, **flags}, must_exist=False)
+    return Session(Terminal(no_color=no_color, is_quiet=quiet), {"db": db, **flags, **more}, must_exist=False)

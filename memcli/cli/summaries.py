@@ -16,6 +16,7 @@ from memcli.cli.history import conversation_row
 from memcli.cli.numbers import parse_summary_id
 from memcli.cli.options import ConversationName, Db, Json, JsonLines, Limit, NoColor, Quiet, Since
 from memcli.cli.session import Session, reading
+from memcli.cli.setting_flags import with_settings
 from memcli.cli.terminal import Terminal
 from memcli.errors import UsageError
 from memcli.memory.lineage import Descent, lineage
@@ -30,6 +31,7 @@ Diff = Annotated[
 _SHOWN_STATUSES = ("failed", "rejected", "interrupted")
 
 
+@with_settings("summaries")
 def summaries(
     conversation: ConversationName = "last",
     since: Since = None,
@@ -41,6 +43,7 @@ def summaries(
     db: Db = None,
     quiet: Quiet = False,
     no_color: NoColor = False,
+    **settings: object,
 ) -> None:
     """Show every summary ever made: what it covers and what it cost.
 
@@ -50,7 +53,7 @@ def summaries(
     """
     if diff is not None and (since is not None or limit is not None or full):
         raise UsageError("--diff takes two summaries and nothing else", "leave --since, -n and --full out")
-    with reading(db=db, quiet=quiet, no_color=no_color) as session:
+    with reading(db=db, quiet=quiet, no_color=no_color, more=settings) as session:
         found = session.conversation(conversation)
         if diff is not None:
             _show_difference(session, found, diff, as_json=as_json, as_lines=as_lines)

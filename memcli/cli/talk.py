@@ -14,13 +14,14 @@ from memcli.cli.memories import keep_under
 from memcli.cli.partner import Connected, Partner, Wanted
 from memcli.cli.policy import settings_for
 from memcli.cli.session import Session
-from memcli.config import DEFAULT_LIMIT_TOKENS, Settings
+from memcli.cli.setting_flags import POLICY
+from memcli.config import DEFAULT_LIMIT_TOKENS, Resolved, Settings
 from memcli.errors import AmbiguousName, NotFound, UsageError
 from memcli.memory.context import Policy
 from memcli.records import Conversation, MemoryModel
 from memcli.store import Store
 
-KEPT_FLAGS = ("max_tokens", "summarizer")
+KEPT_FLAGS = tuple(name for name in POLICY if name not in ("memory", "limit_tokens"))
 """Settings that a flag gives to the conversation for good, so that inspecting it later shows what the agent saw."""
 
 
@@ -124,7 +125,7 @@ class Talk:
         if conversation is None:
             conversation = self.store.conversations.create(
                 name=self.wanted.name,
-                system_prompt=self.wanted.system or (self.connected.system_prompt if self.connected else None),
+                system_prompt=self._first_prompt,
                 memory=self.memory,
             )
             self.conversation_id = conversation.id
@@ -154,6 +155,12 @@ class Talk:
         self._partner = None
 
     @property
+    def _first_prompt(self) -> str | None:
+        """Give a new conversation's system prompt: the one said, else the configuration's own, else the setting's."""
+        own = self.connected.system_prompt if self.connected is not None else None
+        return self.wanted.system or own or self.session.settings.system_prompt or None
+
+    @property
     def _set_limit(self) -> int:
         resolved = self.session.resolved
         return 0 if resolved.came_from("limit_tokens") == "default" else resolved.settings.limit_tokens
@@ -161,11 +168,15 @@ class Talk:
     def _note(self, conversation: Conversation, connected: Connected) -> Conversation:
         """Record in the conversation how it is held, where that changed."""
         resolved = self.session.resolved
-        flags = {name: getattr(resolved.settings, name) for name in KEPT_FLAGS if resolved.came_from(name) == "flag"}
-        noted: Mapping[str, object] = {**conversation.settings, **flags, "model": connected.reference}
+        noted: Mapping[str, object] = {**conversation.settings, **kept(resolved), "model": connected.reference}
         if noted != conversation.settings:
             self.store.conversations.set_settings(conversation.id, noted)
         return self.store.conversations.get(conversation.id)
+
+
+def kept(resolved: Resolved) -> Mapping[str, object]:
+    """Pick the settings that this run's flags give to a conversation for good."""
+    return {name: getattr(resolved.settings, name) for name in KEPT_FLAGS if resolved.came_from(name) == "flag"}
 
 
 def checked_name(store: Store, name: str) -> str:

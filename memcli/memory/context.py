@@ -72,6 +72,8 @@ class Request:
     """The tools' names, for people."""
     as_of: datetime | None = None
     """Summaries made later do not exist for it; None means all exist."""
+    coming: StoredMessage | None = None
+    """A message that is not stored yet and begins the next turn; its id is the next one. None means none is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +157,11 @@ class Context:
     def prompt_tokens(self) -> int:
         """Add up what is sent: every part but the output reserve."""
         return sum(part.tokens for part in self.parts if part.source != "reserve")
+
+    @property
+    def answer_tokens(self) -> int:
+        """Tell the room an answer has: what the prompt leaves of the limit, and never less than the reserve."""
+        return max(self.policy.output_reserve, self.limit_tokens - self.prompt_tokens)
 
     @property
     def window_tokens(self) -> int:

@@ -49,6 +49,8 @@ def tools_parts(request: Request) -> list[Part]:
 
 def ongoing_turn(store: Store, conversation_id: str, request: Request) -> list[StoredMessage]:
     """Read the ongoing turn as far as the request goes, oldest first; [] when none is under way."""
+    if request.coming is not None:
+        return [request.coming]
     if request.turn_id is None:
         return []
     turn: list[StoredMessage] = []

@@ -83,7 +83,7 @@ def at_message(
     message = store.messages.get(conversation.id, message_id)
     if memory in (None, conversation.memory) and message.turn_id is not None:
         for call in store.calls.of_turn(conversation.id, message.turn_id):
-            if call.purpose == "chat" and _newest(call) == message_id:
+            if call.purpose == "chat" and call.newest_seen == message_id:
                 return of_call(store, conversation, call.id, policy=policy)
     tools = request or Request()
     moment = _as_of(store, conversation, message)
@@ -100,11 +100,11 @@ def of_call(store: Store, conversation: Conversation, call_id: int, *, policy: P
     What was pruned since has no text. Raises NotFound without such a call, and for one that recorded no parts.
     """
     call = store.calls.get(conversation.id, call_id)
-    if not call.parts:
+    if not call.seen:
         raise NotFound(f"call {call_id} recorded no parts", "compactions do not; name a call of a chat")
     memory = _memory_of_call(store, conversation, call)
-    parts = tuple(_part(store, conversation.id, reference, memory) for reference in call.parts)
-    last_id = _newest(call)
+    parts = tuple(_part(store, conversation.id, reference, memory) for reference in call.seen)
+    last_id = call.newest_seen or 0
     summarised = spans_of(parts, "summarised")
     clipped, verbatim = spans_of(parts, "clipped"), spans_of(parts, "verbatim")
     excluded = _excluded_then(store, call, last_id) - verbatim - clipped
@@ -114,10 +114,6 @@ def of_call(store: Store, conversation: Conversation, call_id: int, *, policy: P
     chain = (part.last_message_id or 0 for part in parts if part.source in ("summary", "compaction"))
     covered = next(chain, 0)
     return Moment(Context(conversation.id, memory, known, parts, ledger, (), covered), "recorded", last_id, call)
-
-
-def _newest(call: Call) -> int:
-    return max((part.last_message_id or 0 for part in call.parts), default=0)
 
 
 def _as_of(store: Store, conversation: Conversation, message: StoredMessage) -> datetime | None:
@@ -140,12 +136,12 @@ def _awaits_answer(store: Store, message: StoredMessage) -> bool:
 
 def _memory_of_call(store: Store, conversation: Conversation, call: Call) -> MemoryModel:
     """Tell which memory model made a call's context: by its sources, else by the metadata line of a user's message."""
-    sources = {part.source for part in call.parts}
+    sources = {part.source for part in call.seen}
     if sources & {"compaction", "turn_summary"}:
         return "turns"
     if "summary" in sources:
         return "window"
-    for part in call.parts:
+    for part in call.seen:
         if part.source in ("new", "message") and part.state == "verbatim" and part.first_message_id is not None:
             message = _message(store, conversation.id, part.first_message_id)
             if message is not None and message.role == "human":

@@ -18,7 +18,7 @@ def undo(store: Store, conversation: Conversation, kind: SummaryKind, steps: int
     target = head
     for step in range(steps):
         if target is None:
-            raise NotFound(f"there are {step} compactions to undo, not {steps}", "run `memcli summaries` to list them")
+            raise NotFound(_too_few(step, steps), "run `memcli summaries` to list them")
         target = parent_of(store, target)
     if head is None:
         return FoldResult(conversation.id, "nothing", error="there is nothing to undo")
@@ -29,3 +29,9 @@ def undo(store: Store, conversation: Conversation, kind: SummaryKind, steps: int
     first = target.last_message_id + 1 if target else head.first_message_id
     after = target.tokens if target else 0
     return FoldResult(conversation.id, "undone", target, first, head.last_message_id, head.tokens, after)
+
+
+def _too_few(there: int, wanted: int) -> str:
+    if not there:
+        return "there is no compaction to undo"
+    return f"there {'is 1 compaction' if there == 1 else f'are {there} compactions'} to undo, not {wanted}"

@@ -5,6 +5,7 @@
   absent becomes an error result that says its side effects are unknown; one without its call becomes plain text
 - calls whose arguments never arrived whole are left off, empty messages are dropped, blocks a text model cannot read
   become a marker
+- lone surrogates, which nobody can encode, are replaced visibly
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def wire(context: Context) -> list[WireMessage]:
         message for message in _paired(rest) if message.content.strip() or message.tool_calls or message.role == "tool"
     ]
     lead = "\n\n".join(text for text in system if text.strip())
-    return [*([WireMessage("system", lead)] if lead else []), *paired]
+    return [_sendable(message) for message in [*([WireMessage("system", lead)] if lead else []), *paired]]
 
 
 def content_text(content: object) -> str:
@@ -72,6 +73,27 @@ def content_text(content: object) -> str:
     if not isinstance(content, Sequence):
         return ""
     return "\n".join(text for block in content if (text := _block_text(block)))
+
+
+def sendable(text: str) -> str:
+    """Replace what no provider can encode, lone surrogates, visibly."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _sendable(message: WireMessage) -> WireMessage:
+    calls = tuple(
+        replace(call, name=sendable(call.name), args={sendable(key): _encodable(arg) for key, arg in call.args.items()})
+        for call in message.tool_calls
+    )
+    return replace(message, content=sendable(message.content), tool_calls=calls)
+
+
+def _encodable(value: object) -> object:
+    if isinstance(value, str):
+        return sendable(value)
+    if isinstance(value, Mapping):
+        return {sendable(str(key)): _encodable(item) for key, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, list) else value
 
 
 def _block_text(block: object) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memcli.errors import NotFound
-from memcli.records import Call, CallPurpose, CallStatus, PartRef
+from memcli.records import REQUEST, Call, CallPurpose, CallStatus, PartRef
 from memcli.store import rows
 from memcli.store.engine import Engine
 from memcli.store.values import Value
@@ -44,6 +44,18 @@ class Calls:
             )  # fmt: skip
             return int(row["id"])
 
+    def note_request(self, conversation_id: str, id: int, record: str) -> None:
+        """Add to a call's parts what it sends beside its messages. Raises NotFound."""
+        part = rows.parts_json((PartRef(REQUEST, None, None, 0, None, "sent beside the messages", text=record),))
+        with self._engine.write():
+            changed = self._engine.execute(
+                "update calls set parts = json_insert(parts, '$[#]', json_extract(?, '$[0]'))"
+                " where conversation_id = ? and id = ?",
+                (part, conversation_id, id),
+            )
+            if not changed:
+                raise NotFound(f"there is no call {id}")
+
     def finish(
         self,
         conversation_id: str,
@@ -69,7 +81,7 @@ class Calls:
         """Read one call. Raises NotFound."""
         row = self._engine.row("select * from calls where conversation_id = ? and id = ?", (conversation_id, id))
         if row is None:
-            raise NotFound(f"there is no call {id}", "run `memcli context --json` to see the last one")
+            raise NotFound(f"there is no call {id}", "run `memcli context --calls` to list them")
         return rows.call(row)
 
     def newest_first(

@@ -13,7 +13,7 @@ It refuses to know file formats beyond calling their reader.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
@@ -44,7 +44,12 @@ class ImportReport:
 
 
 def import_file(
-    store: Store, path: Path, *, memory: MemoryModel, on_progress: Callable[[ImportReport], None] | None = None
+    store: Store,
+    path: Path,
+    *,
+    memory: MemoryModel,
+    settings: Mapping[str, object] | None = None,
+    on_progress: Callable[[ImportReport], None] | None = None,
 ) -> ImportReport:
     """Import a file's conversations; see import_stream. Raises UsageError when it cannot be opened."""
     try:
@@ -52,7 +57,7 @@ def import_file(
     except OSError as err:
         raise UsageError(f"{path} cannot be read ({err.strerror})", "pass a file of chats in OpenAI format") from err
     with stream:
-        return import_stream(store, stream, name=str(path), memory=memory, on_progress=on_progress)
+        return import_stream(store, stream, name=str(path), memory=memory, settings=settings, on_progress=on_progress)
 
 
 def import_stream(
@@ -61,19 +66,21 @@ def import_stream(
     *,
     name: str,
     memory: MemoryModel,
+    settings: Mapping[str, object] | None = None,
     on_progress: Callable[[ImportReport], None] | None = None,
 ) -> ImportReport:
     """Import conversations as they are read, each in one transaction, and tell `on_progress` the count after each.
 
-    Killed at any point it leaves whole conversations, and the same import again adds the others. `memory` is for new
-    conversations; those already there keep theirs. Raises UsageError when the file, called `name`, is no chat at all.
+    Killed at any point it leaves whole conversations, and the same import again adds the others. `memory` and
+    `settings` are for new conversations; those already there keep theirs. Raises UsageError when the file, called
+    `name`, is no chat at all.
     """
     report = ImportReport()
     for item in read_openai(stream, name=name):
         if isinstance(item, BadLine):
             report.bad_lines.append(item)
         else:
-            _count(report, item, _settle(store, item, memory))
+            _count(report, item, _settle(store, item, memory, settings))
             if on_progress:
                 on_progress(report)
     return report
@@ -88,7 +95,9 @@ class _Settled:
     """Messages."""
 
 
-def _settle(store: Store, read: ImportedConversation, memory: MemoryModel) -> _Settled | None:
+def _settle(
+    store: Store, read: ImportedConversation, memory: MemoryModel, settings: Mapping[str, object] | None
+) -> _Settled | None:
     """Store what is not there yet. None when it has no messages and so is nothing."""
     if not read.messages:
         return None
@@ -105,6 +114,7 @@ def _settle(store: Store, read: ImportedConversation, memory: MemoryModel) -> _S
             model=read.model,
             system_prompt=read.system_prompt,
             memory=memory,
+            settings=settings,
             parent_id=parent,
             source=source,
             created_at=read.created_at,

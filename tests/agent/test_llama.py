@@ -9,8 +9,9 @@ from typing import cast
 
 import pytest
 
+from memcli.agent.bodies import PlainMessage
 from memcli.agent.generation import Chunk
-from memcli.agent.llama import Piece, Request, Runtime, WireMessage
+from memcli.agent.llama import Piece, Request, Runtime
 from memcli.errors import ModelError, ModelTimeout
 
 
@@ -30,7 +31,7 @@ class ScriptedServer:
         return {"error": {"message": "no"}}
 
 
-REQUEST = Request((WireMessage("user", "hi"),), max_tokens=1, temperature=0, top_p=1, seed=0)
+REQUEST = Request((PlainMessage("user", "hi"),), max_tokens=1, temperature=0, top_p=1, seed=0)
 ENDLESS: Chunk = {"choices": [{"finish_reason": None, "delta": {"content": "a"}}]}
 
 

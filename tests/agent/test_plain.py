@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from langchain_core.messages import AIMessage, BaseMessage, ChatMessage, HumanMessage, SystemMessage, ToolMessage
 
-from memcli.agent.llama import WireMessage
+from memcli.agent.bodies import PlainMessage
 from memcli.agent.plain import plain_messages
 
 
@@ -20,9 +20,9 @@ def test_tools_and_pictures_reach_the_model_as_readable_text() -> None:
         ChatMessage(role="assistant", content="Blue."),
     ]
     assert plain_messages(messages) == (
-        WireMessage("system", "Be kind.\n\nBe brief."),
-        WireMessage("user", "Look: [image_url left out]"),
-        WireMessage("assistant", '[called recall with {"query": "é"}]'),
-        WireMessage("user", "[result of recall] #3 blue\n\nSo?"),
-        WireMessage("assistant", "Blue."),
+        PlainMessage("system", "Be kind.\n\nBe brief."),
+        PlainMessage("user", "Look: [image_url left out]"),
+        PlainMessage("assistant", '[called recall with {"query": "é"}]'),
+        PlainMessage("user", "[result of recall] #3 blue\n\nSo?"),
+        PlainMessage("assistant", "Blue."),
     )

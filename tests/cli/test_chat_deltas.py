@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memcli.cli.cleaning import clean
@@ -16,6 +16,7 @@ PIECES = st.lists(
 )
 
 
+@example(["\r", "\x1b[31m", "\n"])
 @given(PIECES)
 def test_pieces_together_are_what_cleaning_the_whole_gives(pieces: list[str]) -> None:
     deltas = Deltas()

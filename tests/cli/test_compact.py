@@ -228,7 +228,7 @@ def test_a_number_beside_undo_takes_back_that_many(db: Path, capsys: pytest.Capt
         (["parcels", "--all"], 2, "error: --all and named conversations exclude one another"),
         (["--all", "--undo"], 2, "error: --undo takes named conversations and nothing else"),
         (["parcels", "--undo", "0"], 2, "error: --undo 0 is no number of compactions"),
-        (["parcels", "--undo"], 3, "error: there are 0 compactions to undo, not 1"),
+        (["parcels", "--undo"], 3, "error: there is no compaction to undo"),
         (["parcels", "--max-tokens", "0"], 2, "error: max_tokens = 0 is too small"),
         (["parcels", "--summarizer", "nobody"], 2, "error: invalid value for '--summarizer': 'nobody' is not one of"),
     ],

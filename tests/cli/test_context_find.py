@@ -38,7 +38,7 @@ def test_find_says_where_every_message_stands_and_one_line_over_all(run: Run, ta
 
     assert outcome.code == 0
     assert outcome.out == (
-        "seats  in what the agent sees next · memory window\n"
+        "seats · what the agent sees next · memory window\n"
         "it is not in the context in any form; recall finds it\n"
         "1 message says it: 1 summarised\n"
         "\n"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -149,11 +150,16 @@ def test_raw_is_what_a_provider_gets(run: Run, store: Store) -> None:
             {"role": "tool", "content": "nine vans", **nothing, "tool_call_id": "c1", "message_id": 3},
             {"role": "assistant", "content": "Nine.", **nothing, "message_id": 4},
         ],
+        "body": run("context", "trip", "--raw").out.rstrip("\n"),
+        "note": "there is no call to go by: the messages alone, as Ollama's API has them",
     }  # fmt: skip
-    assert run("context", "trip", "--raw").out == (
-        "── system\nBe brief.\n\n── user  #1\nHow many?\n\n── assistant  #2\n→ look({\"at\": \"depot 9\"})  c1\n\n"
-        "── tool  #3  answers c1\nnine vans\n\n── assistant  #4\nNine.\n\n"
-    )  # fmt: skip
+    call = {"function": {"name": CALL["name"], "arguments": CALL["args"]}}
+    body = {"messages": [
+        {"role": "system", "content": "Be brief."}, {"role": "user", "content": "How many?"},
+        {"role": "assistant", "tool_calls": [call]}, {"role": "tool", "content": "nine vans"},
+        {"role": "assistant", "content": "Nine."},
+    ]}  # fmt: skip
+    assert run("context", "trip", "--raw").out == f"{json.dumps(body)}\n"
 
 
 def test_raw_under_turns_tells_recalls_as_messages_of_the_harness(run: Run, store: Store) -> None:

@@ -102,7 +102,7 @@ def test_undoing_a_compaction_restores_the_context_byte_for_byte(store: Store, m
 
 def test_undoing_more_than_there_is_says_so(store: Store, memory: MemoryModel) -> None:
     talk = begin(store, memory=memory)
-    with pytest.raises(NotFound, match="there are 0 compactions to undo, not 1"):
+    with pytest.raises(NotFound, match="there is no compaction to undo"):
         memory_of(memory).undo(store, store.conversations.get(talk.id))
 
 

@@ -181,7 +181,7 @@ def test_undo_and_compact_again_reuses_the_summary(store: Store) -> None:
 def test_more_undos_than_compactions_are_refused_and_change_nothing(store: Store) -> None:
     conversation = stored(store, talk(10))
     settle(store, conversation, WIDE, answering())
-    with pytest.raises(NotFound, match="there are 1 compactions to undo, not 2"):
+    with pytest.raises(NotFound, match="there is 1 compaction to undo, not 2"):
         undo(store, conversation, "running", steps=2)
     assert store.summaries.head(conversation.id, "running") is not None
 

@@ -182,3 +182,10 @@ def test_fault_17_braces_go_out_as_they_are(store: Store) -> None:
         WireMessage("system", "{z}"),
         WireMessage("user", "{x} {{y}}", name="{n}", message_id=1),
     ]
+
+
+def test_lone_surrogates_are_replaced_in_texts_and_in_arguments(store: Store) -> None:
+    ask = AIMessage("a \ud800", tool_calls=[{"id": "a", "name": "look", "args": {"at": ["\udcff", {"b": "\ud800"}]}}])
+    shown = sent(store, [HumanMessage("go \ud800"), ask, ToolMessage("\udcff", tool_call_id="a")])
+    assert [message.content for message in shown] == ["go ?", "a ?", "?"]
+    assert shown[1].tool_calls == (ToolCall("a", "look", {"at": ["?", {"b": "?"}]}),)

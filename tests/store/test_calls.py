@@ -67,3 +67,13 @@ def test_reported_counts_are_of_one_model_and_of_calls_that_finished(store: Stor
         store.calls.finish(talk.id, id, status=status, input_tokens=reported)  # type: ignore[arg-type]
     assert store.calls.reported("a") == [(80, 90)]
     assert store.calls.reported("c") == []
+
+
+def test_what_a_call_sends_is_noted_beside_what_it_saw(store: Store, talk: Conversation) -> None:
+    id = _begin(store, talk.id)
+    assert store.calls.get(talk.id, id).request is None
+    store.calls.note_request(talk.id, id, '{"a": "é \\u2028"}')
+    call = store.calls.get(talk.id, id)
+    assert (call.seen, call.request) == ((PART, PART), '{"a": "é \\u2028"}')
+    with pytest.raises(NotFound):
+        store.calls.note_request(talk.id, 9, "{}")

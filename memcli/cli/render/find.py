@@ -57,8 +57,8 @@ class FindView:
 
     def _heading(self) -> Text:
         name = clean_line(self.conversation.name or "") or self.conversation.id[:8]
-        where = "in what the agent sees next" if self.moment.origin == "next" else f"in {_moment(self.moment)}"
-        shown = Text.assemble((name, "bold"), (f"  {where} · memory {self.moment.context.memory}\n", "dim"))
+        where = "what the agent sees next" if self.moment.origin == "next" else _moment(self.moment)
+        shown = Text.assemble((name, "bold"), (f" · {where} · memory {self.moment.context.memory}\n", "dim"))
         verdict = clean_line(overall(self.text, self.findings))
         shown.append(verdict, _verdict_style(self.findings))
         if self.findings:

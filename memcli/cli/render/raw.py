@@ -1,8 +1,9 @@
-"""The exact messages of a call as text: who speaks, the content whole, and what tools are called with."""
+"""A request as text: what goes beside the messages; of each message who speaks, its content, and its tool calls."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from rich.text import Text
 
@@ -10,6 +11,21 @@ from memcli.cli.cleaning import clean, clean_line
 from memcli.memory.wire import WireMessage
 
 _ROLE_STYLES = {"system": "bold blue", "user": "bold cyan", "assistant": "bold green", "tool": "bold magenta"}
+
+
+def around_text(body: Mapping[str, object]) -> Text:
+    """Write what goes beside the messages, a line a field; tools by their names. Nothing when nothing is known."""
+    shown = Text()
+    for name, value in body.items():
+        if name != "messages":
+            said = _names(value) if name == "tools" else json.dumps(value, ensure_ascii=False)
+            shown.append(f"{clean_line(name)}  ", "dim").append(f"{clean_line(said)}\n")
+    return Text.assemble(("── request\n", "bold"), shown) if shown else shown
+
+
+def _names(tools: object) -> str:
+    functions = [tool.get("function") for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
+    return ", ".join(str(function.get("name")) for function in functions if isinstance(function, Mapping)) or "none"
 
 
 def raw_text(message: WireMessage) -> Text:

@@ -12,7 +12,7 @@ from memcli.cli.repl import showing
 from memcli.cli.repl.desk import Desk
 from memcli.cli.repl.turns import show_turn
 from memcli.cli.talk import checked_name
-from memcli.errors import MemcliError, UsageError
+from memcli.errors import UsageError
 from memcli.records import Conversation, MemoryModel
 
 MOST_LISTED = 10
@@ -94,7 +94,8 @@ def undo(desk: Desk, _argument: str) -> None:
     said = desk.talk.store.messages.of_turn(turn.conversation_id, turn.id, excluded=True)
     text = next((clean_line(message.text) for message in said if message.role == "human"), "")
     quote = f": “{text[:60]}{'…' if len(text) > 60 else ''}”" if text else ""
-    desk.say(f"turn {turn.id} is taken back{quote}; its {len(said)} messages stay stored, outside the memory")
+    kept = "message stays" if len(said) == 1 else f"{len(said)} messages stay"
+    desk.say(f"turn {turn.id} is taken back{quote}; its {kept} stored, outside the memory")
 
 
 def retry(desk: Desk, _argument: str) -> None:
@@ -148,18 +149,15 @@ def resume(desk: Desk, argument: str) -> None:
 
 def export(desk: Desk, argument: str) -> None:
     """Write the conversation to a file."""
-    from memcli.transcripts.openai_writer import write_openai
+    from memcli.cli.exporting import FORMAT, export_to_file
 
     conversation = desk.begun()
     path = Path(argument).expanduser() if argument else Path(f"memcli-{conversation.id[:8]}.jsonl")
     try:
-        with path.open("x", encoding="utf-8") as file:
-            write_openai(conversation, desk.talk.store.messages.oldest_first(conversation.id), file)
-    except FileExistsError:
-        raise UsageError(f"{path} is already there", "type /export and another file's name") from None
-    except OSError as err:
-        raise MemcliError(f"{path} cannot be written ({err.strerror})", "type /export and another file's name") from err
-    desk.say(f"written to {path} in OpenAI's chat format")
+        export_to_file(desk.talk.store, [conversation], path)
+    except UsageError as err:
+        raise UsageError(err.message, "type /export and another file's name") from err
+    desk.say(f"written to {path} in {FORMAT}")
 
 
 def leave(_desk: Desk, _argument: str) -> None:
