@@ -5,7 +5,7 @@ It refuses to know which messages are in a window; `window` and `turns` ask it t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from memcli.memory.tokens import count_message_tokens
@@ -32,22 +32,27 @@ class Shown:
         return cls(message, message.tokens)
 
 
-def fit(shown: Sequence[Shown], max_tokens: int, roles: tuple[Role, ...]) -> list[Shown]:
+def fit(
+    shown: Sequence[Shown], max_tokens: int, roles: tuple[Role, ...], *, but: Collection[int] = ()
+) -> list[Shown]:  # fmt: skip
     """Clip the largest messages of these roles, all to one level, until the whole fits or nothing more can be cut.
 
-    The level is the highest that fits, so that no small message is cut before a large one.
+    The level is the highest that fits, so that no small message is cut before a large one. `but` names by their ids
+    what is never cut.
     """
     if sum(item.tokens for item in shown) <= max_tokens:
         return list(shown)
-    sizes = [item.tokens for item in shown if item.message.role in roles]
+    can_be_cut = {item.message.id for item in shown if item.message.role in roles and item.message.id not in but}
+    sizes = [item.tokens for item in shown if item.message.id in can_be_cut]
     low, high = LEAST_CLIP_TOKENS, max(sizes, default=LEAST_CLIP_TOKENS)
     while low < high:
         level = (low + high + 1) // 2
-        if sum(min(item.tokens, level) if item.message.role in roles else item.tokens for item in shown) <= max_tokens:
+        cut = (min(item.tokens, level) if item.message.id in can_be_cut else item.tokens for item in shown)
+        if sum(cut) <= max_tokens:
             low = level
         else:
             high = level - 1
-    return [clip(item, low) if item.message.role in roles and item.tokens > low else item for item in shown]
+    return [clip(item, low) if item.message.id in can_be_cut and item.tokens > low else item for item in shown]
 
 
 def clip(shown: Shown, max_tokens: int) -> Shown:

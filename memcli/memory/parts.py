@@ -62,12 +62,12 @@ def ongoing_turn(store: Store, conversation_id: str, request: Request) -> list[S
     return turn[::-1]
 
 
-def fit_turn(turn: list[StoredMessage], available: int) -> list[Shown]:
-    """Make the ongoing turn fit: its tool results are clipped, the user's message never.
+def fit_turn(turn: list[StoredMessage], available: int, pins: Iterable[StoredMessage] = ()) -> list[Shown]:
+    """Make the ongoing turn fit: its tool results are clipped, the user's message and what is pinned never.
 
     Raises ContextOverflow naming what is needed and what is available.
     """
-    shown = fit([Shown.whole(message) for message in turn], available, ("tool",))
+    shown = fit([Shown.whole(message) for message in turn], available, ("tool",), but={item.id for item in pins})
     needed = sum(item.tokens for item in shown)
     if needed > max(available, 0) or (available < 0 and not turn):
         what = "the message" if len(turn) == 1 else "this turn" if turn else "what is always sent"

@@ -8,6 +8,7 @@ model: `rolling` makes the summaries.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from memcli.errors import ContextOverflow
@@ -44,7 +45,7 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     available = policy.limit_tokens - sum(part.tokens for part in (*system, *plan, reserve))
     pins = pinned(store, conversation.id, up_to=last_id)
     available = room_beside(pins, ids_of(system) | {message.id for message in turn}, available)
-    ongoing = ongoing_parts(store, conversation.id, turn, available)
+    ongoing = ongoing_parts(store, conversation.id, turn, available, pins)
     available -= sum(part.tokens for part in ongoing)
     shown = ids_of((*system, *ongoing))
     available = room_beside([item for item in pins if turn and item.id >= turn[0].id], shown, available)
@@ -112,7 +113,9 @@ def compaction_parts(compaction: Summary | None) -> list[Part]:
     return parts
 
 
-def ongoing_parts(store: Store, conversation_id: str, turn: list[StoredMessage], available: int) -> list[Part]:
+def ongoing_parts(
+    store: Store, conversation_id: str, turn: list[StoredMessage], available: int, pins: Sequence[StoredMessage] = ()
+) -> list[Part]:  # fmt: skip
     """Describe the ongoing turn: the user's message, the recap of its middle if there is one, the rest in full."""
     if not turn:
         return []
@@ -120,7 +123,7 @@ def ongoing_parts(store: Store, conversation_id: str, turn: list[StoredMessage],
     shown_messages = beyond(turn, recap)
     recap_parts = [_recap_part(recap)] if recap else []
     room = available - sum(part.tokens for part in recap_parts) - sum(line_tokens(item) for item in shown_messages)
-    shown = [with_line(turn_part(item)) for item in fit_turn(shown_messages, room)]
+    shown = [with_line(turn_part(item)) for item in fit_turn(shown_messages, room, pins)]
     return [shown[0], *recap_parts, *shown[1:]]
 
 

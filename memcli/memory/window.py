@@ -122,7 +122,7 @@ def context(store: Store, conversation: Conversation, policy: Policy, request: R
     pins = pinned(store, conversation.id, up_to=last_id)
     shown = ids_of(fixed) | {message.id for message in turn}
     available = room_beside(pins, shown, available)
-    turn_shown = fit_turn(turn, available)
+    turn_shown = fit_turn(turn, available, pins)
     budget = max(0, min(policy.max_tokens, available - sum(item.tokens for item in turn_shown)))
     before = turn[0].id - 1 if turn else last_id
     down_to = 2 if any(part.message is not None for part in fixed) else 1

@@ -208,6 +208,31 @@ def test_a_pinned_result_is_whole_where_the_budget_clips_its_siblings(store: Sto
     assert context.tokens <= policy.limit_tokens
 
 
+@pytest.mark.parametrize("memory", BOTH)
+def test_a_pinned_result_of_the_ongoing_turn_is_whole_where_its_siblings_are_clipped(
+    store: Store, memory: MemoryModel
+) -> None:
+    talk = begin(store, memory=memory)
+    turn = store.turns.start(talk.id)
+    asked = [said("human", "look twice"), asking("", ("a", {})), said("tool", "a" * 4000, tool_call_id="a")]
+    asked += [asking("", ("b", {})), said("tool", "b" * 8000, tool_call_id="b")]
+    store.messages.append(talk.id, asked, turn_id=turn.id)
+    policy = replace(ROOMY, limit_tokens=2000)
+    request = Request(turn_id=turn.id)
+    without = memory_of(memory).context(store, store.conversations.get(talk.id), policy, request)
+    assert without.ledger.clipped == Spans.ids([3, 5])
+
+    store.pins.add(talk.id, 3)
+    context = memory_of(memory).context(store, store.conversations.get(talk.id), policy, request)
+
+    assert context.ledger.clipped == Spans.ids([5])
+    assert [item.content for item in wire(context) if item.message_id == 3] == ["a" * 4000]
+    assert context.tokens <= policy.limit_tokens
+    store.pins.add(talk.id, 5)
+    with pytest.raises(ContextOverflow, match="this turn needs 3,"):
+        memory_of(memory).context(store, store.conversations.get(talk.id), policy, request)
+
+
 def test_a_pinned_unit_that_the_newest_turn_leaves_out_stands_behind_its_question(store: Store) -> None:
     talk = begin(store)
     turn = [said("human", "look often")]
