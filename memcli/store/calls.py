@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from memcli.errors import NotFound
-from memcli.records import REQUEST, Call, CallPurpose, CallStatus, PartRef
+from memcli.records import ALLOTTED, REQUEST, Call, CallPurpose, CallStatus, PartRef
 from memcli.store import rows
 from memcli.store.engine import Engine
 from memcli.store.values import Value
@@ -46,15 +46,13 @@ class Calls:
 
     def note_request(self, conversation_id: str, id: int, record: str) -> None:
         """Add to a call's parts what it sends beside its messages. Raises NotFound."""
-        part = rows.parts_json((PartRef(REQUEST, None, None, 0, None, "sent beside the messages", text=record),))
-        with self._engine.write():
-            changed = self._engine.execute(
-                "update calls set parts = json_insert(parts, '$[#]', json_extract(?, '$[0]'))"
-                " where conversation_id = ? and id = ?",
-                (part, conversation_id, id),
-            )
-            if not changed:
-                raise NotFound(f"there is no call {id}")
+        self._add_part(
+            conversation_id, id, PartRef(REQUEST, None, None, 0, None, "sent beside the messages", text=record)
+        )
+
+    def note_allotted(self, conversation_id: str, id: int, tokens: int) -> None:
+        """Add to a call's parts what its server really allotted to it. Raises NotFound."""
+        self._add_part(conversation_id, id, PartRef(ALLOTTED, None, None, tokens, None, "what the server allots"))
 
     def finish(
         self,
@@ -109,3 +107,13 @@ class Calls:
             " and estimated_tokens > 0 order by started_at desc limit ?"
         )
         return [(row["estimated_tokens"], row["input_tokens"]) for row in self._engine.rows(sql, (model, limit))]
+
+    def _add_part(self, conversation_id: str, id: int, part: PartRef) -> None:
+        with self._engine.write():
+            changed = self._engine.execute(
+                "update calls set parts = json_insert(parts, '$[#]', json_extract(?, '$[0]'))"
+                " where conversation_id = ? and id = ?",
+                (rows.parts_json((part,)), conversation_id, id),
+            )
+            if not changed:
+                raise NotFound(f"there is no call {id}")

@@ -36,8 +36,7 @@ class Messages:
         if not messages:
             return []
         with self._engine.write():
-            tokens = sum([message.tokens for message in messages])
-            tail = Tail(self._engine, conversation_id, messages=len(messages), tokens=tokens)
+            tail = Tail(self._engine, conversation_id)
             stored = [tail.append(message, turn_id) for message in messages]
             tail.settle()
             return stored

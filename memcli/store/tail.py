@@ -1,8 +1,7 @@
 """The end of one conversation's log while a write holds it: the counters, and what is put behind them.
 
-Ids have no gaps because only the write that holds the store hands them out. The counters first go up by what is
-expected to come, and are put right at the end where something else came: nearly every append is spared a statement. It
-refuses to know transactions, and what a message means.
+Ids have no gaps because only the write that holds the store hands them out. It refuses to know transactions, and what a
+message means.
 """
 
 from __future__ import annotations
@@ -18,33 +17,23 @@ from memcli.store.values import storable
 
 
 class Tail:
-    """Where a conversation goes on. For use inside one write, and ended by `settle`. Raises NotFound without it.
+    """Where a conversation goes on. For use inside one write, and ended by `settle`. Raises NotFound without it."""
 
-    `messages`, `tokens` and `turns` are what is expected to be added.
-    """
-
-    def __init__(self, engine: Engine, conversation_id: str, *, messages: int, tokens: int, turns: int = 0) -> None:
-        self._engine = engine
-        self._conversation_id = conversation_id
-        self._moment = datetime.now(UTC)
-        self._stamp = self._moment.isoformat(timespec="microseconds")
-        self._expected = (messages, turns, tokens)
-        row = engine.returning(_EXPECT, (conversation_id, messages, turns, tokens, self._stamp))
+    def __init__(self, engine: Engine, conversation_id: str) -> None:
+        row = engine.returning(_READ, (conversation_id,))
         if row is None:
             raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
-        self._start, last_id, newest_turn, is_behind, status = row
-        self._first_id: int = last_id - messages
-        self._first_turn: int = newest_turn - turns
-        self._messages = self._turns = self._tokens = 0
-        self.turn_status: TurnStatus | None = status
-        """The newest turn's; None when there is none."""
-        if is_behind:
-            note_change(engine, conversation_id)
+        self._engine = engine
+        self._conversation_id = conversation_id
+        self._start, self._last_id, self.turn_id, self._tokens, self._is_behind, self.turn_status = row
+        self._found = self._last_id, self.turn_id
+        self._moment = datetime.now(UTC)
+        self._stamp = self._moment.isoformat(timespec="microseconds")
 
-    @property
-    def turn_id(self) -> int:
-        """Tell the newest turn's id; 0 when there is none."""
-        return self._first_turn + self._turns
+    turn_id: int
+    """The newest turn's; 0 when there is none."""
+    turn_status: TurnStatus | None
+    """The newest turn's; None when there is none."""
 
     def append(self, message: NewMessage, turn_id: int | None) -> StoredMessage:
         """Store a message and say how it stands in the log, or give the row that has its uid already."""
@@ -53,7 +42,7 @@ class Tail:
             row = self._engine.row(_BY_UID, (self._conversation_id, uid))
             assert row is not None  # the insert has just met it
             return rows.message(row)
-        id = self._first_id + self._messages
+        id = self._last_id
         moment = self._moment if message.created_at is None else rows.as_utc(message.created_at)
         return StoredMessage(
             id, self._conversation_id, turn_id, uid or rows.made_uid(id), message.kind, message.role,
@@ -81,9 +70,8 @@ class Tail:
         """Open the next turn, and close the one before it."""
         if self.turn_status == "open":
             self.close_turn()
-        self._turns += 1
-        after = self._first_id + self._messages
-        self._engine.execute(_OPEN, (self._conversation_id, self.turn_id, self._stamp, after))
+        self.turn_id += 1
+        self._engine.execute(_OPEN, (self._conversation_id, self.turn_id, self._stamp, self._last_id))
         self.turn_status = "open"
 
     def close_turn(self) -> None:
@@ -92,11 +80,13 @@ class Tail:
         self.turn_status = "done"
 
     def settle(self) -> None:
-        """Put the counters right where something else came than was expected."""
-        added = (self._messages, self._turns, self._tokens)
-        if added != self._expected:
-            less = [was - now for was, now in zip(self._expected, added, strict=True)]
-            self._engine.execute(_CORRECT, (*less, self._conversation_id))
+        """Count in what was added, if anything was: a retry leaves everything as it was."""
+        if (self._last_id, self.turn_id) == self._found:
+            return
+        values = (self._conversation_id, self._last_id, self.turn_id, self._tokens, self._stamp)
+        self._engine.execute(_COUNT, values)
+        if self._is_behind:
+            note_change(self._engine, self._conversation_id)
 
     def _is(self, message: NewMessage, uid: str | None) -> bool:
         row = self._engine.row(_BY_UID, (self._conversation_id, uid))
@@ -109,7 +99,7 @@ class Tail:
                 f"turn {turn_id} of this conversation is not there", "start it before messages are put in it"
             )
         stamp = self._stamp if message.created_at is None else rows.stamp(message.created_at)
-        id = self._first_id + self._messages + 1
+        id = self._last_id + 1
         is_new = self._engine.execute(
             _INSERT,
             (
@@ -119,21 +109,16 @@ class Tail:
         )  # fmt: skip
         if not is_new:
             return False
-        self._messages += 1
+        self._last_id = id
         self._tokens += message.tokens
         return True
 
 
-_EXPECT = (
-    "update conversations set last_message_id = last_message_id + ?2, turns = turns + ?3, tokens = tokens + ?4,"
-    " updated_at = ?5 where id = ?1 returning number << 32, last_message_id, turns,"
-    " changed < (select max(changed) from conversations),"
-    " (select status from turns where conversation_id = ?1 and id = conversations.turns - ?3)"
+_READ = (
+    "select number << 32, last_message_id, turns, tokens, changed < (select max(changed) from conversations),"
+    " (select status from turns where conversation_id = ?1 and id = c.turns) from conversations c where id = ?1"
 )
-_CORRECT = (
-    "update conversations set last_message_id = last_message_id - ?, turns = turns - ?, tokens = tokens - ?"
-    " where id = ?"
-)
+_COUNT = "update conversations set last_message_id = ?2, turns = ?3, tokens = ?4, updated_at = ?5 where id = ?1"
 _INSERT = (
     "insert into messages(place, conversation_id, id, turn_id, uid, kind, role, state, tokens, created_at, text,"
     " payload) values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"

@@ -65,15 +65,11 @@ class Turns:
         if not steps:
             return
         with self._engine.write():
-            turns = len([place for _, place in steps if place == "opens"])
-            tokens = sum([message.tokens for message, _ in steps])
-            tail = Tail(self._engine, conversation_id, messages=len(steps), tokens=tokens, turns=turns)
+            tail = Tail(self._engine, conversation_id)
             for message, place in steps:
-                if place == "opens":
+                if place == "opens" or tail.turn_status not in ("open", "done"):
                     if tail.holds(message):
                         continue
-                    tail.open_turn()
-                elif tail.turn_status not in ("open", "done"):
                     tail.open_turn()
                 tail.keep(message)
                 if place == "closes":

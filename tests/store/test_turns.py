@@ -139,6 +139,17 @@ def test_fault_18_a_recorded_retry_adds_nothing_and_opens_nothing(store: Store, 
     assert store.check() == []
 
 
+def test_fault_18_a_retry_behind_a_turn_that_failed_adds_nothing_and_is_no_change(
+    store: Store, talk: Conversation
+) -> None:
+    late = [(message("late", "ai", uid="u1"), "closes")]
+    store.turns.record(talk.id, late)  # type: ignore[arg-type]
+    store.turns.close(talk.id, store.turns.start(talk.id).id, "failed")
+    before = store.conversations.get(talk.id)
+    store.turns.record(talk.id, late)  # type: ignore[arg-type]
+    assert store.conversations.get(talk.id) == before
+
+
 def test_fault_18_another_message_under_a_recorded_uid_is_kept(store: Store, talk: Conversation) -> None:
     for text in ("hi", "ho", "ha"):
         store.turns.record(talk.id, [(message(text, uid="u1"), "opens")])
