@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -82,3 +83,23 @@ def test_a_dependency_has_one_home(module: str) -> None:
 def test_strangers_never_import_one_another(module: str, stranger: str) -> None:
     insiders = [name for name in MODULES if is_in(name, module)]
     assert [(name, seen) for name in insiders for seen in imports(name) if is_in(seen, stranger)] == []
+
+
+def test_no_modules_import_one_another_in_a_circle() -> None:
+    graph = {module: {name for name in needs(module) if name != module} for module in MODULES}
+    assert list(TopologicalSorter(graph).static_order())  # it raises CycleError, naming the circle
+
+
+def needs(module: str) -> Iterator[str]:
+    """Name the modules of ours that a module imports, lazily too, but not what only a type checker reads."""
+    tree = ast.parse(MODULES[module].read_text(encoding="utf-8"))
+    typing_only = {
+        inner
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING"
+        for inner in ast.walk(node)
+    }
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node not in typing_only and is_in(node.module or "", "memcli"):
+            names = {f"{node.module}.{alias.name}" for alias in node.names}
+            yield from names & MODULES.keys() or {node.module or ""}

@@ -15,20 +15,17 @@ from typing import Annotated, cast
 import typer
 
 from memcli.cli import output
-from memcli.cli.cleaning import clean_line
+from memcli.cli.history_rows import Shape, conversation_row, listed_row, message_row, title_of
 from memcli.cli.numbers import parse_message_id
 from memcli.cli.options import ConversationOrNone, Db, Json, JsonLines, Limit, NoColor, Quiet, Search, Since
 from memcli.cli.session import Session, reading, writing
 from memcli.cli.setting_flags import with_settings
 from memcli.errors import UsageError
 from memcli.records import Conversation, Hit, Role, StoredMessage
-from memcli.store import Store
 from memcli.store.search import split_terms
 
 LISTED_IN_TERMINAL = 20
 """Conversations a terminal shows when nobody says how many; a pipe and JSON get them all."""
-TITLE_CHARACTERS = 80
-"""Characters of a first message that stand for a name."""
 MOST_HITS = 20
 """Search hits shown when nobody says how many."""
 _EVERY = 2**31
@@ -88,14 +85,6 @@ def history(
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """What the answer is written as: text unless one of these."""
-
-    as_json: bool
-    as_lines: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Filter:
     """Which messages are wanted; None means any."""
 
@@ -106,53 +95,6 @@ class Filter:
     def takes(self, role: Role, created_at: datetime) -> bool:
         """Tell whether a message's role and time are wanted."""
         return (self.role is None or role == self.role) and (self.since is None or created_at >= self.since)
-
-
-def conversation_row(conversation: Conversation) -> Mapping[str, object]:
-    """Describe a conversation as cli.md promises."""
-    return {
-        "id": conversation.id,
-        "name": conversation.name,
-        "model": conversation.model,
-        "memory": conversation.memory,
-        "turns": conversation.turns,
-        "messages": conversation.last_message_id,
-        "tokens": conversation.tokens,
-        "parent_id": conversation.parent_id,
-        "forked_at": conversation.forked_at,
-        "source": conversation.source,
-        "created_at": conversation.created_at,
-        "updated_at": conversation.updated_at,
-    }
-
-
-def listed_row(store: Store, conversation: Conversation) -> Mapping[str, object]:
-    """Describe a conversation in a list, with what it is called by."""
-    return {**conversation_row(conversation), "title": title_of(store, conversation)}
-
-
-def title_of(store: Store, conversation: Conversation) -> str | None:
-    """Give its name, else the beginning of the user's first message on one line; None when there is neither."""
-    if conversation.name:
-        return conversation.name
-    words = clean_line(store.messages.opening(conversation.id, characters=2 * TITLE_CHARACTERS))
-    return (words if len(words) <= TITLE_CHARACTERS else f"{words[: TITLE_CHARACTERS - 1]}…") or None
-
-
-def message_row(message: StoredMessage) -> Mapping[str, object]:
-    """Describe a message as cli.md promises."""
-    return {
-        "id": message.id,
-        "turn": message.turn_id,
-        "kind": message.kind,
-        "role": message.role,
-        "text": message.text,
-        "tool_calls": [{"id": call.id, "name": call.name, "args": call.args} for call in message.tool_calls],
-        "tool_call_id": message.tool_call_id,
-        "tokens": message.tokens,
-        "state": message.state,
-        "created_at": message.created_at,
-    }
 
 
 def _list(session: Session, shape: Shape, role: Role | None, since: datetime | None, limit: int | None) -> None:

@@ -5,8 +5,7 @@ With --compare each of those policies is walked. The folds are the extractive su
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
 
 from memcli.cli.alternatives import alternatives
 from memcli.cli.asked import Asked
@@ -15,43 +14,10 @@ from memcli.cli.outlet import Outlet
 from memcli.cli.picture import next_request
 from memcli.cli.session import Session
 from memcli.cli.terminal import Terminal
+from memcli.cli.walks import Walk
 from memcli.memory.replay import ReplayRow, replay
 from memcli.memory.whatif import Alternative
 from memcli.records import Conversation, MemoryModel
-
-
-@dataclass(frozen=True, slots=True)
-class Walk:
-    """A conversation walked under one policy."""
-
-    alternative: Alternative
-    rows: Sequence[ReplayRow]
-
-    @property
-    def peak(self) -> ReplayRow | None:
-        """Give the turn whose largest call sent most; None without a call."""
-        return max(self.rows, key=lambda row: row.peak_tokens, default=None)
-
-    @property
-    def worst(self) -> ReplayRow | None:
-        """Give the first turn on which most messages were in no form; None when nothing was ever forgotten."""
-        row = max(self.rows, key=lambda row: row.most_forgotten, default=None)
-        return row if row is not None and row.most_forgotten else None
-
-    @property
-    def problems(self) -> Sequence[ReplayRow]:
-        """List the turns on which a call was refused or a fold failed."""
-        return [row for row in self.rows if row.problem is not None]
-
-    @property
-    def folds(self) -> int:
-        """Count the folds."""
-        return self.rows[-1].folds if self.rows else 0
-
-    @property
-    def is_safe(self) -> bool:
-        """Tell whether every call fitted, every fold was made and nothing was ever forgotten."""
-        return self.worst is None and not self.problems
 
 
 def show_replay(

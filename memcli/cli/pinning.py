@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from memcli.cli import output
-from memcli.cli.history import Shape, conversation_row, message_row
+from memcli.cli.history_rows import Shape, conversation_row, message_row
 from memcli.cli.memories import request_of
 from memcli.cli.policy import policy_for
 from memcli.cli.render.palette import counted

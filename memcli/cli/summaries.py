@@ -12,7 +12,7 @@ from typing import Annotated, TypeVar
 import typer
 
 from memcli.cli import output
-from memcli.cli.history import conversation_row
+from memcli.cli.history_rows import conversation_row
 from memcli.cli.numbers import parse_summary_id
 from memcli.cli.options import ConversationName, Db, Json, JsonLines, Limit, NoColor, Quiet, Since
 from memcli.cli.session import Session, reading

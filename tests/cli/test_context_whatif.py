@@ -7,10 +7,10 @@ import io
 import pytest
 from rich.console import Console
 
-from memcli.cli.inspect_compare import sides
-from memcli.cli.inspect_replay import Walk
 from memcli.cli.render.compare import CompareView
 from memcli.cli.render.replay import MOST_ROWS, ReplayView, verdict
+from memcli.cli.sides import sides
+from memcli.cli.walks import Walk
 from memcli.memory.context import Policy, Request
 from memcli.memory.model import memory_of
 from memcli.memory.replay import ReplayRow, replay

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memcli.cli.cleaning import clean
-from memcli.cli.history import title_of
+from memcli.cli.history_rows import title_of
 from memcli.store import Store
 from tests.cli.conftest import Run
 from tests.cli.stories import BEGAN, EVIL, EVIL_SHOWN, a_talk, message

@@ -12,10 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from memcli.cli.cleaning import clean_line
-from memcli.cli.inspect_compare import Side
 from memcli.cli.render.bar import LimitBar
 from memcli.cli.render.context import MOST_COLUMNS
 from memcli.cli.render.palette import MOST_SPANS, SEGMENT_OF, STYLE_OF, Detail, counted, spans
+from memcli.cli.sides import Side
 from memcli.memory.context import Context, Source
 from memcli.records import Conversation
 

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from memcli.cli.cleaning import clean_line
-from memcli.cli.inspect_replay import Walk
 from memcli.cli.render.context import MOST_COLUMNS
 from memcli.cli.render.palette import Detail, counted
+from memcli.cli.walks import Walk
 from memcli.memory.replay import ReplayRow
 from memcli.records import Conversation
 

@@ -132,7 +132,7 @@ def new(desk: Desk, _argument: str) -> None:
 
 def resume(desk: Desk, argument: str) -> None:
     """Go to another conversation, or list them."""
-    from memcli.cli.history import title_of
+    from memcli.cli.history_rows import title_of
     from memcli.cli.render.history import conversations_table
 
     conversations = desk.talk.store.conversations
