@@ -11,19 +11,21 @@ from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, System
 
 from memcli.agent.failures import translated
 from memcli.agent.limits import with_output_limit
-from memcli.agent.outgoing import sendable
 from memcli.errors import ModelError, ModelTimeout, ModelUnreachable
 from memcli.memory.prompts import Prompt
 from memcli.memory.reasoning import without_reasoning
 from memcli.memory.summarizer import Completion, request_tokens
 from memcli.memory.tokens import estimate_tokens
 from memcli.memory.turn_prompts import read_turn
-from memcli.memory.wire import content_text
+from memcli.memory.wire import content_text, sendable
 
 DEFAULT_WINDOW_TOKENS = 8192
 OUTPUT_SLACK = 1.5
 """How much longer an answer may be than the summary's cap before it is cut: a tokenizer's tokens are not budget tokens,
 and reasoning comes first."""
+REPEAT_PENALTIES = (1.1, 1.2)
+"""By attempt. Without one SmolLM2-135M repeats its last sentence until it is cut off. The first was long the default of
+llama.cpp and of Ollama."""
 
 
 class ModelSummarizer:
@@ -89,7 +91,29 @@ class ModelSummarizer:
 
     def _capped(self, prompt: Prompt) -> BaseChatModel:
         room = max(self._window_tokens - estimate_tokens(prompt.system + prompt.user), prompt.max_tokens)
-        return with_output_limit(self._chat, min(int(prompt.max_tokens * OUTPUT_SLACK), room))
+        chat = with_output_limit(self._chat, min(int(prompt.max_tokens * OUTPUT_SLACK), room))
+        return _held_to_sentences(_with_repeat_penalty(chat, prompt.attempt), prompt)
+
+
+def _with_repeat_penalty(chat: BaseChatModel, attempt: int) -> BaseChatModel:
+    """Copy a model that can be told so with the attempt's penalty on repeating itself; others come back as they are.
+
+    A first attempt leaves it to a server that has a setting of its own for the model, which reads as None.
+    """
+    if "repeat_penalty" not in type(chat).model_fields:
+        return chat
+    own: float | None = getattr(chat, "repeat_penalty", None)
+    if own is None and attempt == 1:
+        return chat
+    least = REPEAT_PENALTIES[min(attempt, len(REPEAT_PENALTIES)) - 1]
+    return chat.model_copy(update={"repeat_penalty": max(own or least, least)})
+
+
+def _held_to_sentences(chat: BaseChatModel, prompt: Prompt) -> BaseChatModel:
+    """Copy a model that can be held to a number of sentences and did not keep to it when it was only asked to."""
+    if prompt.attempt == 1 or "max_sentences" not in type(chat).model_fields:
+        return chat
+    return chat.model_copy(update={"max_sentences": prompt.max_sentences})
 
 
 def _messages(system: str, user: str) -> list[BaseMessage]:

@@ -13,15 +13,15 @@ from typing import Literal
 
 from memcli.errors import MemcliError, ModelUnreachable
 from memcli.memory.estimate import FRAME_TOKENS
-from memcli.memory.prompts import Prompt
+from memcli.memory.prompts import Prompt, asked_again
 from memcli.memory.reasoning import without_reasoning
 from memcli.memory.summarizer import Completion, Summarizer
-from memcli.memory.tokens import estimate_tokens
+from memcli.memory.tokens import estimate_tokens, text_tokens
 from memcli.records import CallStatus
 from memcli.store import Store
 
 ATTEMPTS = 2
-"""A summary that is rejected is asked for once more."""
+"""A summary that is rejected is asked for once more, in other words: the same request would give the same answer."""
 BREAKER_ATTEMPTS = 6
 """Failed attempts in a row after which automatic folds stop asking the model for a while."""
 BREAKER_BASE = timedelta(minutes=1)
@@ -86,6 +86,8 @@ def ask(
         if error is None:
             return _storable(text), completion
         last = Rejected("rejected", error)
+        is_long = completion.finish_reason == "length" or text_tokens(text) > prompt.max_tokens
+        prompt = asked_again(prompt, error, shorter=is_long)
     raise last
 
 

@@ -14,7 +14,10 @@ _ERROR = re.compile(
     r"i(?:['’]m| am) sorry\b|sorry,|i can(?:['’]t|not)\b|i(?:['’]m| am) unable\b|as an ai\b)",
     re.IGNORECASE,
 )
-_CONTINUES = re.compile(r"^\W*(?:#\d+\s+)?(?:user|human|assistant|ai)\s*:", re.IGNORECASE)
+_CONTINUES = re.compile(r"^\W*(?:#\d+\s+)?(?:the\s+)?(?:user|human|assistant|ai)\s*:", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-z][^<>\n]{0,200}>", re.IGNORECASE)
+MOST_MARKUP = 0.3
+"""The share of a text that tags may take; above it there is no prose. A summary within one pair of tags stays below."""
 _WORD = re.compile(r"[^\W\d_]{4,}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{2}")
 LEAST_WORDS = 30
 """Content words from which on a summary is expected to share some with what it summarises."""
@@ -35,6 +38,8 @@ def reject(completion: Completion, text: str, *, max_tokens: int, replaced_token
         return f"the answer is an error or a refusal: {text[:80]!r}"
     if _CONTINUES.match(text):
         return "the answer continues the conversation instead of summarising it"
+    if not completion.is_quoted and sum(map(len, _TAG.findall(text))) > MOST_MARKUP * len(text):
+        return "the answer is markup, not prose"
     if tokens >= replaced_tokens:
         return f"the summary ({tokens:,} tokens) is no smaller than what it replaces ({replaced_tokens:,})"
     if tokens > max_tokens:

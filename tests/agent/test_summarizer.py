@@ -2,14 +2,39 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import replace
+
 import pytest
-from langchain_core.messages import AIMessage, HumanMessage, SystemMessage
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
+from langchain_core.outputs import ChatGenerationChunk
 
 from memcli.agent.summarizer import ModelSummarizer
 from memcli.errors import ModelError, ModelTimeout
 from memcli.memory.prompts import Prompt
 from memcli.memory.summarizer import Completion, ExtractiveSummarizer, request_tokens
-from tests.agent.scripted import asks, says, scripted
+from tests.agent.scripted import Script, ScriptedChat, asks, says, scripted
+
+
+class Penalised(ScriptedChat):
+    """A scripted model that can be told to repeat itself less and to be short, and notes how it was told."""
+
+    repeat_penalty: float | None = None
+    max_sentences: int | None = None
+    seen: list[tuple[float | None, int | None]]
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: object,
+    ) -> Iterator[ChatGenerationChunk]:
+        self.seen.append((self.repeat_penalty, self.max_sentences))
+        yield from super()._stream(messages, stop, run_manager, **kwargs)
+
 
 PROMPT = Prompt("system {x}", "user {{y}} %s", None, (), 500)
 
@@ -54,6 +79,24 @@ def test_fault_16_a_lone_surrogate_is_replaced_on_the_wire() -> None:
     chat = scripted("A summary.")
     ModelSummarizer(chat).complete(Prompt("s", "a\ud800b", None, (), 500))
     assert chat.script.requests[0][1] == HumanMessage("a?b")
+
+
+@pytest.mark.parametrize(
+    ("own", "attempt", "sent"), [(None, 1, None), (None, 2, 1.2), (1.0, 1, 1.1), (1.0, 2, 1.2), (1.5, 2, 1.5)]
+)
+def test_repeats_are_made_less_likely_unless_the_server_knows_better_and_more_so_in_a_second_attempt(
+    own: float | None, attempt: int, sent: float | None
+) -> None:
+    chat = Penalised(script=Script(deque(["A summary."])), repeat_penalty=own, seen=[])
+    ModelSummarizer(chat).complete(replace(PROMPT, attempt=attempt))
+    assert chat.seen == [(sent, None)]
+
+
+def test_a_second_attempt_is_held_to_the_sentences_a_first_is_only_asked_for() -> None:
+    chat = Penalised(script=Script(deque(["A summary.", "A summary."])), seen=[])
+    ModelSummarizer(chat).complete(replace(PROMPT, max_sentences=20))
+    ModelSummarizer(chat).complete(replace(PROMPT, max_sentences=5, attempt=2))
+    assert chat.seen == [(None, None), (1.2, 5)]
 
 
 def test_labels_name_the_model() -> None:

@@ -1,15 +1,15 @@
 """What a window that slides every turn costs a server that keeps prompts, and what a step costs in recency.
 
-A conversation of a hundred turns, each prompt compared with the one before. With the embedded model's real prompt cache
-at a small budget, every prompt evaluated and its own counts read: llama.cpp also shifts what a sliding window still has
-in common with the last prompt, so it keeps more than the beginning. And by comparing the prompts as they are sent, at
-the default budget, with the running summary and without: what a server keeps that reuses the beginning alone.
+A conversation of a hundred turns, each prompt compared with the one before. At a small budget every prompt is evaluated
+with the embedded model's real prompt cache, its own counts are read, and what comparing the prompts says is set beside
+them. At the default budget, with the running summary and without, they are only compared: the first shows how far that
+can be believed. The best step is half the budget: a larger one is taken as half.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from statistics import mean
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
@@ -29,93 +29,135 @@ from tests.benchmarks.conversations import Stage, turn
 from tests.benchmarks.figures import Bound, Figure
 
 TURNS = 100
-SETTLED = 20
-"""Turns that are left out of the means: the window is not full yet."""
-SMALL_BUDGET = 240
-"""Seven short turns: small enough that the embedded model evaluates a hundred prompts in two minutes."""
-SMALL_QUESTION, SMALL_ANSWER = 50, 70
+SETTLED = 15
+"""Turns that are left out of the means, and that no model evaluates: the window is not full yet."""
+SMALL_BUDGET = 120
+"""Six short turns: so few that one thread evaluates the prompts of all three walks in about five minutes."""
+SMALL_QUESTION, SMALL_ANSWER = 20, 24
 """Characters of a short turn."""
 CHEAPER = Bound("at least", 1.5)
+AGREES = Bound("at most", 1.1)
+"""How much more the model may evaluate than comparing the prompts says."""
 
-Evaluate = Callable[[Context, Context | None], tuple[float, float]]
-"""Tell how many tokens of a prompt are evaluated and how many are kept from the one before it."""
+Evaluate = Callable[[Context], tuple[float, float]]
+"""Tell how many tokens of a prompt were evaluated, and how many were kept from the ones before it."""
 
 
-@dataclass(slots=True)
-class Walk:
-    """What a hundred turns came to, a turn an entry."""
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """One turn's prompt."""
 
-    evaluated: list[float] = field(default_factory=list)
-    kept: list[float] = field(default_factory=list)
-    history: list[int] = field(default_factory=list)
+    evaluated: float
+    kept: float
+    """What was not evaluated again."""
+    history: int
     """Verbatim history in the context, in budget tokens."""
+    compared: float
+    """What was evaluated, by comparing the prompt with the one before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a hundred turns came to, those left out in which the window fills."""
+
+    turns: tuple[Measured, ...]
+
+    @property
+    def evaluated(self) -> float:
+        """Tell the prompt tokens evaluated a turn."""
+        return mean(turn.evaluated for turn in self.turns)
+
+    @property
+    def compared(self) -> float:
+        """Tell the same by comparing the prompts."""
+        return mean(turn.compared for turn in self.turns)
+
+    @property
+    def history(self) -> float:
+        """Tell the history a turn, in budget tokens."""
+        return mean(turn.history for turn in self.turns)
 
     def told(self) -> str:
         """Say the means."""
-        evaluated, kept, history = (mean(row[SETTLED:]) for row in (self.evaluated, self.kept, self.history))
-        return f"{evaluated:,.0f} evaluated, {kept:,.0f} kept, {history:,.0f} of history"
-
-    @property
-    def cost(self) -> float:
-        """Tell the tokens evaluated a turn."""
-        return mean(self.evaluated[SETTLED:])
+        kept = mean(turn.kept for turn in self.turns)
+        return f"{self.evaluated:,.0f} evaluated, {kept:,.0f} kept, {self.history:,.0f} of history"
 
 
 def figures(stage: Stage) -> Iterator[Figure]:
     """Compare each step with step 0, the default: prompt tokens evaluated a turn, and the history that is left."""
-    yield from _compared(stage, "embedded model's cache", SMALL_BUDGET, (SMALL_BUDGET // 2,), _with_model())
+    walks = {step: walk(stage, SMALL_BUDGET, step, _with_model()) for step in _steps(SMALL_BUDGET)}
+    yield from _compared("embedded model's cache", SMALL_BUDGET, walks)
+    yield _agreement(walks)
     for folds, what in ((False, "prompts compared"), (True, "prompts compared, folding")):
-        steps = (MAX_HISTORY_TOKENS // 4, MAX_HISTORY_TOKENS // 2)
-        yield from _compared(stage, what, MAX_HISTORY_TOKENS, steps, by_comparing, folds=folds)
+        walks = {step: walk(stage, MAX_HISTORY_TOKENS, step, folds=folds) for step in _steps(MAX_HISTORY_TOKENS)}
+        yield from _compared(what, MAX_HISTORY_TOKENS, walks)
 
 
-def by_comparing(context: Context, before: Context | None) -> tuple[float, float]:
-    """Estimate from what is sent what a server keeps."""
-    if before is None:
-        return 0.0, 0.0
-    shared = reuse(before, context)
-    return shared.total_tokens - shared.shared_tokens, shared.shared_tokens
+def walk(stage: Stage, budget: int, step: int, evaluate: Evaluate | None = None, *, folds: bool = False) -> Walk:
+    """Hold the conversation under one step. Without `evaluate` the prompts are only compared.
 
-
-def walk(stage: Stage, budget: int, step: int, evaluate: Evaluate, *, folds: bool = False) -> Walk:
-    """Hold the conversation under one step."""
+    Each walk has a system prompt of its own: a server that remembers another walk's prompts must not find them here.
+    """
     policy = Policy(max_tokens=budget, window_step=step)
-    found = Walk()
+    found: list[Measured] = []
     before: Context | None = None
-    with Store(stage.folder / f"prefix-{budget}-{step}-{folds}-{id(evaluate)}.db") as store:
-        talk = store.conversations.create(system_prompt="You help with flights.").id
+    with Store(stage.folder / f"prefix-{budget}-{step}-{folds}.db") as store:
+        talk = store.conversations.create(system_prompt=f"Step {step}: you help with flights.").id
         for number in range(TURNS):
             question, *rest = _exchange(number, is_short=budget == SMALL_BUDGET)
             begun = store.turns.start(talk)
             store.messages.append(talk, [encode(question)], turn_id=begun.id)
             context = window.context(store, store.conversations.get(talk), policy, Request(turn_id=begun.id))
-            evaluated, kept = evaluate(context, before)
-            found.evaluated.append(evaluated)
-            found.kept.append(kept)
-            found.history.append(context.window_tokens)
+            if before is not None and number >= SETTLED - 1:
+                found.append(_measured(context, before, evaluate))
             before = context
             store.messages.append(talk, [encode(message) for message in rest], turn_id=begun.id)
             store.turns.close(talk, begun.id, "done")
             if folds:
                 settle(store, store.conversations.get(talk), policy, ExtractiveSummarizer())
-    return found
+    return Walk(tuple(found[1:]))
 
 
-def _compared(
-    stage: Stage, what: str, budget: int, steps: tuple[int, ...], evaluate: Evaluate, *, folds: bool = False
-) -> Iterator[Figure]:
-    base = walk(stage, budget, 0, evaluate, folds=folds)
-    for step in steps:
-        ours = walk(stage, budget, step, evaluate, folds=folds)
-        bound = CHEAPER if step == steps[-1] else None
+def _measured(context: Context, before: Context, evaluate: Evaluate | None) -> Measured:
+    shared = reuse(before, context)
+    compared = shared.total_tokens - shared.shared_tokens
+    evaluated, kept = evaluate(context) if evaluate else (compared, shared.shared_tokens)
+    return Measured(evaluated, kept, context.window_tokens, compared)
+
+
+def _steps(budget: int) -> tuple[int, ...]:
+    return 0, budget // 4, budget // 2
+
+
+def _compared(what: str, budget: int, walks: Mapping[int, Walk]) -> Iterator[Figure]:
+    base = walks[0]
+    best = min(walks, key=lambda step: walks[step].evaluated)
+    for step, ours in walks.items():
+        if step == 0:
+            continue
         title = f"prompt tokens a turn, budget {budget:,}, window_step {step:,} ({what})"
-        yield Figure(title, ours.told(), f"step 0: {base.told()}", base.cost / ours.cost, bound)
+        lost = f"{ours.told()} ({1 - ours.history / base.history:.0%} less)"
+        bound = CHEAPER if step == best else None
+        yield Figure(title, lost, f"step 0: {base.told()}", base.evaluated / ours.evaluated, bound)
+
+
+def _agreement(walks: Mapping[int, Walk]) -> Figure:
+    """Set what the model evaluated beside what comparing says; the ratio is that of the step where they differ most."""
+    ratios = {step: ours.evaluated / ours.compared for step, ours in walks.items()}
+    worst = max(ratios.values(), key=lambda ratio: abs(ratio - 1))
+    return Figure(
+        f"evaluated by the model, steps {', '.join(map(str, walks))}",
+        ", ".join(f"{ours.evaluated:,.0f}" for ours in walks.values()),
+        "comparing the prompts: " + ", ".join(f"{ours.compared:,.0f}" for ours in walks.values()),
+        worst,
+        AGREES,
+    )
 
 
 def _with_model() -> Evaluate:
     chat = EmbeddedChat(n_ctx=2048, max_tokens=1)
 
-    def evaluate(context: Context, before: Context | None) -> tuple[float, float]:
+    def evaluate(context: Context) -> tuple[float, float]:
         metadata = chat.invoke(to_langchain(wire(context))).response_metadata
         return float(metadata["prompt_tokens_evaluated"]), float(metadata["prompt_tokens_cached"])
 

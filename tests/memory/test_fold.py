@@ -12,7 +12,7 @@ from memcli.errors import ModelTimeout, ModelUnreachable
 from memcli.memory.asking import ATTEMPTS
 from memcli.memory.context import Policy
 from memcli.memory.fold import FoldResult, Task, fold
-from memcli.memory.prompts import Prompt
+from memcli.memory.prompts import Prompt, asked_again
 from memcli.memory.summarizer import Completion, ExtractiveSummarizer, Summarizer, request_tokens
 from memcli.memory.tokens import estimate_tokens, text_tokens
 from memcli.records import Conversation, Summary
@@ -164,6 +164,17 @@ def test_a_rejected_summary_is_asked_for_once_more(store: Store, conversation: C
     result = folding(store, conversation, answering("", GOOD))
     assert (result.status, result.calls) == ("compacted", 2)
     assert attempts(store, conversation) == [("rejected", "the summary is empty"), ("done", None)]
+
+
+@pytest.mark.parametrize("kind", BAD_ANSWERS)
+def test_a_second_request_says_why_and_asks_for_less_where_the_first_answer_was_too_long(
+    store: Store, conversation: Conversation, kind: str
+) -> None:
+    completion, reason = BAD_ANSWERS[kind]
+    writer = answering(completion, GOOD)
+    folding(store, conversation, writer)
+    first, second = writer.prompts
+    assert second == asked_again(first, reason, shorter="cut off" in reason or "tokens)" in reason)
 
 
 def test_a_model_that_cannot_be_reached_is_raised_at_once(store: Store, conversation: Conversation) -> None:

@@ -39,12 +39,22 @@ def test_a_summary_is_accepted() -> None:
         ("I'm sorry, but I cannot", 'the answer is an error or a refusal: "I\'m sorry, but I cannot"'),
         ("I can’t help with that.", "the answer is an error or a refusal: 'I can’t help with that.'"),
         ("Assistant: Sure, here you go", "the answer continues the conversation instead of summarising it"),
+        ("The user: Hi, I want to change a flight", "the answer continues the conversation instead of summarising it"),
+        (
+            '<summary id="a"><video src="b" width="100%"/></summary> Ann flies',
+            "the answer is markup, not prose",
+        ),
         ("#3 user: and a third bag", "the answer continues the conversation instead of summarising it"),
         ("HAT069 " * 200, "the summary (350 tokens) is no smaller than what it replaces (200)"),
     ],
 )
 def test_fault_9_what_is_no_summary_is_rejected_with_its_reason(text: str, reason: str) -> None:
     assert verdict(text) == reason
+
+
+def test_quotes_may_be_of_markup() -> None:
+    quoted = Completion("Quoted:\n#1 user: <p><b>HAT069</b></p><br/><br/>", 0, 0, "stop", is_quoted=True)
+    assert reject(quoted, quoted.text, max_tokens=500, replaced_tokens=200, source=SOURCE) is None
 
 
 def test_fault_9_reasoning_alone_is_no_summary() -> None:
@@ -79,6 +89,7 @@ def test_fault_14_a_poem_the_transcript_asked_for_is_rejected() -> None:
         "Exceptions to the bag rule were granted to Ann Moore on flight HAT069.",
         "User Ann Moore booked flight HAT069 to Newark.",
         "The user was told 'I can't' at first; flight HAT069 was booked for Ann Moore.",
+        "<summary>The user asked for flight HAT069 to Newark; the assistant booked it.</summary>",
         "Sorrow aside, flight HAT069 is booked.",
     ],
 )
