@@ -196,6 +196,8 @@ class Summary(NewSummary):
 
 REQUEST = "request"
 """The source of a recorded part that no context has: what a call sent beside its messages."""
+ALLOTTED = "allotted"
+"""The source of another: its tokens are what the server really allotted to a call, by its own word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +238,7 @@ class Call:
     @property
     def seen(self) -> tuple[PartRef, ...]:
         """Name the parts of the context it saw, in order; () for a call of which nothing was recorded."""
-        return tuple(part for part in self.parts if part.source != REQUEST)
+        return tuple(part for part in self.parts if part.source not in (REQUEST, ALLOTTED))
 
     @property
     def newest_seen(self) -> int | None:
@@ -247,6 +249,11 @@ class Call:
     def request(self) -> str | None:
         """Give the record of its body, as `agent/bodies` wrote it; None when nobody told it."""
         return next((part.text for part in reversed(self.parts) if part.source == REQUEST), None)
+
+    @property
+    def allotted(self) -> int | None:
+        """Tell what the server really allotted to it, in the model's tokens; None when nobody said."""
+        return next((part.tokens for part in reversed(self.parts) if part.source == ALLOTTED), None)
 
 
 @dataclass(frozen=True, slots=True)

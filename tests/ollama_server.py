@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Literal, Self, cast
 
 from tests.ollama_counts import Counter, as_tokenizers
 from tests.ollama_replies import MODES, Ending, Json, Reply, answer_lines, merged, reply_lines
+from tests.ollama_served import Processes, card, process, tag, unsupported
+from tests.ollama_served import Served as Served
 
 if TYPE_CHECKING:
     from langchain_core.language_models import BaseChatModel
@@ -29,17 +31,6 @@ Answer = Callable[[Sequence[Json], Json], Iterable[str]]
 
 DEFAULT_NUM_CTX = 4096
 """What a server allots when a request names no `num_ctx`. Source: docs/context-length.mdx."""
-
-
-@dataclass(frozen=True, slots=True)
-class Served:
-    """One model the server has."""
-
-    name: str = "tiny:latest"
-    context_length: int = 32_768
-    capabilities: tuple[str, ...] = ("completion", "tools")
-    size: int = 1_321_098_329
-    modified_at: str = "2026-05-04T17:37:44.706015396-07:00"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,12 +56,15 @@ class FakeOllama:
     answer: Answer | None = None
     overflow: Overflow = "obey"
     allots: int | None = None
-    """The context it really has, whatever it says and is asked for; None keeps its word."""
+    """The context it really has, whatever it is asked for and /api/show says; None keeps its word."""
+    processes: Processes = "honest"
     count: Counter = as_tokenizers
     port: int = 0
     requests: list[Request] = field(default_factory=list)
     loaded: dict[str, int] = field(default_factory=dict)
     """The context length each model was last loaded with."""
+    asked: dict[str, int] = field(default_factory=dict)
+    """The context length each model was last asked for."""
     closing: threading.Event = field(default_factory=threading.Event)
     open_sockets: set[socket.socket] = field(default_factory=set)
 
@@ -141,12 +135,24 @@ class _Handler(BaseHTTPRequestHandler):
         if self.path == "/api/version":
             self._json(200, {"version": "0.12.6"})
         elif self.path == "/api/tags":
-            self._json(200, {"models": [_tag(model) for model in fake.models]})
+            self._json(200, {"models": [tag(model) for model in fake.models]})
         elif self.path == "/api/ps":
-            held = [(model, fake.loaded[model.name]) for model in fake.models if model.name in fake.loaded]
-            self._json(200, {"models": [{**_tag(model), "context_length": length} for model, length in held]})
+            self._processes(fake)
         else:
             self._json(404, {"error": "404 page not found"})
+
+    def _processes(self, fake: FakeOllama) -> None:
+        if fake.processes == "hangs":
+            fake.closing.wait()
+            self.close_connection = True
+        elif fake.processes == "missing":
+            self._json(404, {"error": "404 page not found"})
+        elif fake.processes == "garbage":
+            self._json(200, ["no", "object"])
+        else:
+            held = [model for model in fake.models if model.name in fake.loaded]
+            lengths = {"honest": fake.loaded, "boasts": fake.asked}.get(fake.processes, {})
+            self._json(200, {"models": [process(model, lengths.get(model.name)) for model in held]})
 
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -157,22 +163,19 @@ class _Handler(BaseHTTPRequestHandler):
         if model is None:
             self._json(404, {"error": f"model '{wanted}' not found"})
         elif self.path == "/api/show":
-            self._json(200, _card(model))
+            self._json(200, card(model))
         elif self.path == "/api/chat":
             self._chat(request.json, model)
         else:
             self._json(404, {"error": "404 page not found"})
 
     def _chat(self, body: Json, model: Served) -> None:
-        if complaint := _unsupported(body, model):
+        if complaint := unsupported(body, model):
             return self._json(400, {"error": complaint})
         fake = self.server.fake
         options = cast("Json", body.get("options") or {})
-        num_ctx = min(
-            int(cast("int", options.get("num_ctx") or DEFAULT_NUM_CTX)),
-            model.context_length,
-            fake.allots or model.context_length,
-        )
+        asked = int(cast("int", options.get("num_ctx") or DEFAULT_NUM_CTX))
+        num_ctx = min(asked, model.context_length, fake.allots or model.context_length)
         messages = cast("Sequence[Json]", body.get("messages") or [])
         tools = cast("Sequence[Json]", body.get("tools") or [])
         prompt_tokens = fake.count(messages, tools)
@@ -182,7 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
             return self._json(400, {"error": f"prompt too long; exceeded max context length by {over} tokens"})
         messages = _truncate(messages, tools, num_ctx, fake.count)
         prompt_tokens = fake.count(messages, tools)
-        fake.loaded[model.name] = num_ctx
+        fake.loaded[model.name], fake.asked[model.name] = num_ctx, asked
         if fake.answer is not None and not fake.script:
             lines = answer_lines(model.name, fake.answer(messages, options), prompt_tokens)
             return self._send(lines, body, "done")
@@ -217,7 +220,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(b"0\r\n\r\n")
         return None
 
-    def _json(self, status: int, body: Json) -> None:
+    def _json(self, status: int, body: Json | Sequence[object]) -> None:
         data = json.dumps(body).encode()
         self.send_response(status)
         self.send_header("Content-Type", "application/json; charset=utf-8")
@@ -231,28 +234,6 @@ def _shut(open_socket: socket.socket) -> None:
         open_socket.shutdown(socket.SHUT_RDWR)
     except OSError:
         return
-
-
-def _tag(model: Served) -> Json:
-    details = {"format": "gguf", "family": "llama", "parameter_size": "1.2B", "quantization_level": "Q4_K_M"}
-    named = {"name": model.name, "model": model.name, "modified_at": model.modified_at}
-    return {**named, "size": model.size, "digest": "a" * 64, "details": details}
-
-
-def _card(model: Served) -> Json:
-    info = {"general.architecture": "llama", "llama.context_length": model.context_length}
-    card: dict[str, object] = {"parameters": 'stop "<|im_end|>"', "template": "{{ .Prompt }}", "model_info": info}
-    return card | {"capabilities": list(model.capabilities), "modified_at": model.modified_at}
-
-
-def _unsupported(body: Json, model: Served) -> str | None:
-    if "completion" not in model.capabilities:
-        return f'"{model.name}" does not support chat'
-    if body.get("tools") and "tools" not in model.capabilities:
-        return f"registry.ollama.ai/library/{model.name} does not support tools"
-    if body.get("think") and "thinking" not in model.capabilities:
-        return f'"{model.name}" does not support thinking'
-    return None
 
 
 def _truncate(messages: Sequence[Json], tools: Sequence[Json], num_ctx: int, count: Counter) -> Sequence[Json]:
@@ -291,11 +272,12 @@ def _main() -> None:
     parser.add_argument("--mode", choices=[*MODES, "embedded"], default="text")
     parser.add_argument("--context-length", type=int, default=32_768)
     parser.add_argument("--capabilities", default="completion,tools,thinking")
+    parser.add_argument("--allots", type=int, help="the context it really has, whatever it is asked for")
     parser.add_argument("--overflow", choices=["obey", "truncate", "refuse"], default="obey")
     given = parser.parse_args()
     name = given.model if ":" in given.model else f"{given.model}:latest"
     served = Served(name, given.context_length, tuple(given.capabilities.split(",")))
-    fake = FakeOllama(models=(served,), port=given.port, overflow=given.overflow)
+    fake = FakeOllama(models=(served,), port=given.port, overflow=given.overflow, allots=given.allots)
     if given.mode == "embedded":
         from memcli.agent import embedded
 

@@ -7,36 +7,29 @@ refuses to know the terminal: it emits events.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import cast
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
 from langchain_core.tools import BaseTool
 
-from memcli.agent.bodies import record_of
+from memcli.agent.chat_call import ChatCall
 from memcli.agent.codec import encode
-from memcli.agent.events import Alarmed, CallFinished, CallStarted, Folded, Notice, ToolFinished, ToolStarted
+from memcli.agent.events import Folded, Notice, ToolFinished, ToolStarted
 from memcli.agent.events import TurnResult as TurnResult
 from memcli.agent.limits import Model as Model
-from memcli.agent.limits import tools_tokens, with_output_limit
-from memcli.agent.outgoing import to_langchain
+from memcli.agent.limits import tools_tokens
 from memcli.agent.rewind import reopen_turn, rewind_turn
-from memcli.agent.sent import listening
 from memcli.agent.snapshot import ConversationGraph
-from memcli.agent.stream import Answer, Emit, Streams, stream_answer
+from memcli.agent.stream import Answer, Emit
 from memcli.agent.tools import error_result, run_tool
 from memcli.agent.typed import AgentMessage, UserMessage
 from memcli.errors import MemcliError, ModelError, ModelUnreachable, NotFound, StoreLocked
-from memcli.memory.alarm import alarm_of
 from memcli.memory.context import Context, Policy, Request
-from memcli.memory.estimate import prompt_estimate
 from memcli.memory.fold import FoldResult
 from memcli.memory.model import memory_of
 from memcli.memory.summarizer import Summarizer
-from memcli.memory.wire import wire
 from memcli.records import Conversation, StoredMessage, Turn
 from memcli.store import Store
 
@@ -198,31 +191,9 @@ class Agent:
         return ModelError(f"{self._model.label} asked for {names} with arguments that cannot be read", "run it again")
 
     def _call(self, turn: Turn, tools: Sequence[BaseTool], emit: Emit) -> Answer:
-        """Make one request and record what it saw."""
+        """Make one request."""
         self._prepare(turn, emit)
-        context = self.context(turn.id)
-        messages = wire(context)
-        call_id = self._store.calls.begin(
-            self.conversation_id, turn_id=turn.id, purpose="chat", model=self._model.label,
-            limit_tokens=context.limit_tokens, parts=[part.reference() for part in context.parts],
-            estimated_tokens=prompt_estimate(context),
-        )  # fmt: skip
-        emit(CallStarted(call_id, context))
-        started = time.monotonic()
-        with listening(
-            lambda body, form: self._store.calls.note_request(
-                self.conversation_id, call_id, record_of(body, form, messages)
-            )
-        ):
-            answer = stream_answer(
-                self._with_tools(tools, context), to_langchain(messages), emit,
-                label=self._model.label, limit_tokens=context.limit_tokens, must_say_done=self._model.must_say_done,
-            )  # fmt: skip
-        self._finish(call_id, answer, started, emit)
-        alarm = alarm_of(self._store, self.conversation_id, call_id, context) if answer.error is None else None
-        if alarm is not None:
-            emit(Alarmed(alarm.text, alarm.error))
-        return answer
+        return ChatCall(self._store, self._model, self.context(turn.id), turn.id).make(tools, emit)
 
     def _prepare(self, turn: Turn, emit: Emit) -> None:
         """Let the memory see to a turn that outgrows its bounds; without it the context clips what is too long."""
@@ -232,22 +203,6 @@ class Agent:
             result = memory.prepare(self._store, conversation, self.policy, self._summarizer, turn.id)
             if result.status != "nothing":
                 emit(Folded(result))
-
-    def _with_tools(self, tools: Sequence[BaseTool], context: Context) -> Streams:
-        room = min(context.answer_tokens, self._model.most_output_tokens or context.answer_tokens)
-        chat = with_output_limit(self._model.chat, room)
-        return cast(Streams, chat.bind_tools(list(tools)) if tools else chat)
-
-    def _finish(self, call_id: int, answer: Answer, started: float, emit: Emit) -> None:
-        usage = answer.message.usage_metadata if answer.message else None
-        counts = (usage["input_tokens"], usage["output_tokens"]) if usage else (None, None)
-        self._store.calls.finish(
-            self.conversation_id, call_id,
-            status="interrupted" if answer.was_interrupted else "failed" if answer.error else "done",
-            input_tokens=counts[0], output_tokens=counts[1],
-            duration_ms=int((time.monotonic() - started) * 1000), error=answer.error.message if answer.error else None,
-        )  # fmt: skip
-        emit(CallFinished(call_id, counts[0], counts[1], answer.finish_reason))
 
     def _run_tools(self, turn: Turn, message: AIMessage, emit: Emit) -> bool:
         """Run the calls in order, each result stored as it lands. Returns False when the user interrupted."""

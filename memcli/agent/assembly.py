@@ -47,6 +47,7 @@ def assemble(
         choice.can_call_tools,
         must_say_done=choice.backend == "ollama",
         most_output_tokens=settings.output_reserve if choice.backend == "embedded" else None,
+        allotment=choice.allotment,
     )
     agent = Agent(
         store,

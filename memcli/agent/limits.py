@@ -6,10 +6,19 @@ import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from langchain_core.language_models import BaseChatModel
 from langchain_core.tools import BaseTool
 from langchain_core.utils.function_calling import convert_to_openai_tool
+
+
+class Allots(Protocol):
+    """Who knows what a model's server really allots to it."""
+
+    def now(self) -> int | None:
+        """Tell what the model that just ran was allotted, in its tokens; None when nobody says. Never raises."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +33,8 @@ class Model:
     """Its streams end with a last word of their own; one that does not was cut."""
     most_output_tokens: int | None = None
     """A cap on an answer beside the context's limit; a toy would ramble on until it is full."""
+    allotment: Allots | None = None
+    """What its server really allots; None for one that cannot be asked."""
 
 
 def with_output_limit(chat: BaseChatModel, output_tokens: int) -> BaseChatModel:

@@ -12,6 +12,7 @@ from typing import Literal, cast
 
 from langchain_core.language_models import BaseChatModel
 
+from memcli.agent.allotment import Allotment
 from memcli.agent.ollama import ModelCard, OllamaServer, connect
 from memcli.agent.providers import Provider, connect_provider, find_provider
 from memcli.config import DEFAULT_LIMIT_TOKENS, Settings
@@ -40,6 +41,8 @@ class ModelChoice:
     """What a call may hold, answer included."""
     can_call_tools: bool
     chat: BaseChatModel
+    allotment: Allotment | None = None
+    """What an Ollama server really allots to it; None for every other backend."""
 
 
 def choose(settings: Settings, environ: Mapping[str, str]) -> ModelChoice:
@@ -114,7 +117,9 @@ def _ollama(settings: Settings, server: OllamaServer, name: str, card: ModelCard
         timeout_s=settings.timeout_s,
         reasoning=True if "thinking" in card.capabilities else None,
     )
-    return ModelChoice(name, "ollama", why, card.context_length, limit_tokens, "tools" in card.capabilities, chat)
+    allotment = Allotment(server.url, name, limit_tokens)
+    can_call_tools = "tools" in card.capabilities
+    return ModelChoice(name, "ollama", why, card.context_length, limit_tokens, can_call_tools, chat, allotment)
 
 
 def _embedded(settings: Settings, path: str, why: str) -> ModelChoice:

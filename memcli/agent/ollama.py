@@ -67,7 +67,8 @@ class OllamaServer:
     the answer does not come.
     """
 
-    def __init__(self, host: str = "") -> None:
+    def __init__(self, host: str = "", *, timeout_s: float = ASK_TIMEOUT_S) -> None:
+        self._timeout_s = timeout_s
         self.url = server_url(host)
         self.shown = without_password(self.url)
         """The address as it may be shown to a person."""
@@ -119,7 +120,7 @@ class OllamaServer:
 
     def _ask(self, method: str, path: str, body: Json | None = None) -> httpx.Response:
         try:
-            with _open(self.url, ASK_TIMEOUT_S) as client:
+            with _open(self.url, self._timeout_s) as client:
                 return client.request(method, path, json=body)
         except httpx.RequestError as err:
             raise request_failure(err) from err

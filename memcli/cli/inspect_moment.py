@@ -51,5 +51,6 @@ def _alarm_json(alarm: Alarm | None) -> Mapping[str, object] | None:
         "text": alarm.text,
         "estimated_tokens": alarm.estimated,
         "reported_tokens": alarm.reported,
+        "allotted_tokens": alarm.allotted,
         "exit_code": alarm.error.exit_code,
     }

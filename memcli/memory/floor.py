@@ -5,7 +5,7 @@
     the conversation  what its server counted of an earlier prompt, and the least of what was appended since: a server
                       that cuts to one size is caught as soon as the counts stop growing with the prompt
 
-It refuses to know what a smaller count means (`alarm`).
+It knows nothing of what the server allots (`allotted`), and refuses to know what a smaller count means (`alarm`).
 """
 
 from __future__ import annotations

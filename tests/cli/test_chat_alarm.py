@@ -8,12 +8,15 @@ from collections.abc import Iterator
 
 import pytest
 
+from memcli.cli.partner import Wanted
+from memcli.cli.session import writing
+from memcli.cli.talk import Talk
 from memcli.memory.alarm import HINT
 from memcli.store import Store
 from tests.agent.scripted import says
 from tests.cli.conftest import Run
 from tests.cli.conversations import add_chat, add_turn, said
-from tests.cli.talks import a_screen
+from tests.cli.talks import Screen, a_screen
 from tests.memory.held_out import HELD_OUT
 from tests.ollama_counts import as_characters
 from tests.ollama_replies import breaks
@@ -34,6 +37,10 @@ def server(store: Store, monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama
         yield fake
 
 
+def hint(allotted: int) -> str:
+    return f"set `limit_tokens` to {allotted}, or raise the server's own context length"
+
+
 def alarm_of_call(run: Run) -> dict[str, object]:
     alarm = run("context", "parcels", "--call", "1", "--json").document["alarm"]
     assert isinstance(alarm, dict)
@@ -45,8 +52,59 @@ def test_a_cut_prompt_ends_a_one_shot_chat_with_4_after_its_answer(run: Run, ser
 
     alarm = alarm_of_call(run)
     assert (outcome.code, outcome.out) == (4, f"{SAID}\n")
-    assert outcome.err == f"error: {alarm['text']}\nhint: {HINT}\n"
-    assert alarm["kind"] == "truncated"
+    assert outcome.err == f"error: {alarm['text']}\nhint: {hint(1500)}\n"
+    assert (alarm["kind"], alarm["allotted_tokens"]) == ("truncated", 1500)
+    assert str(alarm["text"]).endswith("its server cut the oldest off silently; it allots 1,500 of the 8,192 asked for")
+
+
+@pytest.mark.parametrize("share", [0.95, 0.9, 0.8, 0.7])
+def test_a_cut_that_no_count_tells_on_a_first_call_is_told_by_what_the_server_allots(
+    run: Run, server: FakeOllama, store: Store, share: float
+) -> None:
+    server.allots = None
+    add_chat(store, "measured", 60, settings={"compact_every": 1000})
+    run("chat", "-c", "measured", *CHAT[3:], "And the last?")
+    server.allots = int(share * server.count(server.chats[-1]["messages"], []))  # type: ignore[arg-type]
+
+    outcome = run(*CHAT, "And the last?")
+
+    server.loaded.clear()
+    shown = run("context", "parcels", "--call", "1").out
+    alarm = alarm_of_call(run)
+    assert (outcome.code, outcome.out) == (4, f"{SAID}\n")
+    assert (alarm["kind"], alarm["allotted_tokens"]) == ("truncated", server.allots)
+    assert outcome.err == f"error: {alarm['text']}\nhint: {hint(server.allots)}\n"
+    assert f"it allots {server.allots:,} of the 8,192 asked for" in " ".join(shown.split())
+
+
+def test_a_server_that_allots_less_but_cut_nothing_ends_well_and_is_told_of(run: Run, server: FakeOllama) -> None:
+    server.allots = 8000
+
+    first, again = (run(*CHAT[:-1], "And the last?") for _ in range(2))
+
+    assert (first.code, again.code) == (0, 0)
+    assert "the server of tiny allots 8,000 of the 8,192 tokens asked for" in first.err
+    assert "allots" not in again.err
+
+
+def test_the_repl_tells_what_the_server_allots(server: FakeOllama, store: Store) -> None:
+    server.allots = 3400
+    id = store.conversations.find("parcels").id
+    talk = Talk(writing(model="tiny", max_tokens=6000), Wanted(without_tools=True), id)
+
+    shown = Screen(talk, width=200).type("And the last?")
+
+    assert "it allots 3,400 of the 8,192 asked for" in shown
+    assert SAID in shown
+
+
+def test_a_server_that_does_not_say_what_it_allots_is_caught_by_its_count(run: Run, server: FakeOllama) -> None:
+    server.processes = "old"
+
+    outcome = run(*CHAT, "And the last?")
+
+    alarm = alarm_of_call(run)
+    assert (outcome.code, outcome.err) == (4, f"error: {alarm['text']}\nhint: {HINT}\n")
     assert str(alarm["text"]).endswith("its server cut the oldest off silently")
 
 
@@ -64,7 +122,7 @@ def test_a_conversation_that_outgrows_the_server_by_a_message_is_caught_on_its_f
     assert (whole.code, counted["alarm"]) == (0, None)
     assert outcome.code == 4
     assert isinstance(alarm, dict)
-    assert (alarm["kind"], outcome.err) == ("truncated", f"error: {alarm['text']}\nhint: {HINT}\n")
+    assert (alarm["kind"], outcome.err) == ("truncated", f"error: {alarm['text']}\nhint: {hint(server.allots)}\n")
 
 
 @pytest.mark.parametrize(("allots", "code"), [(None, 0), (1500, 4)])
@@ -87,7 +145,7 @@ def test_a_cut_prompt_is_an_error_in_the_json_of_a_turn_that_is_done(run: Run, s
     error = outcome.document["error"]
     assert (outcome.code, outcome.document["status"], outcome.document["answer"]) == (4, "done", SAID)
     assert isinstance(error, dict)
-    assert (error["exit_code"], error["hint"], error["message"]) == (4, HINT, alarm_of_call(run)["text"])
+    assert (error["exit_code"], error["hint"], error["message"]) == (4, hint(1500), alarm_of_call(run)["text"])
 
 
 @pytest.mark.parametrize(

@@ -66,7 +66,7 @@ def test_call_tells_the_three_token_numbers_apart_and_raises_the_alarm(
     assert f"alarm:    {alarm.text}" in lines
     assert run("context", "talk", "--call", str(MIDDLE), "--json").document["alarm"] == {
         "kind": alarm.kind, "text": alarm.text, "estimated_tokens": alarm.estimated, "reported_tokens": 100,
-        "exit_code": 4,
+        "allotted_tokens": None, "exit_code": 4,
     }  # fmt: skip
 
 

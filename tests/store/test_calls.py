@@ -77,3 +77,14 @@ def test_what_a_call_sends_is_noted_beside_what_it_saw(store: Store, talk: Conve
     assert (call.seen, call.request) == ((PART, PART), '{"a": "é \\u2028"}')
     with pytest.raises(NotFound):
         store.calls.note_request(talk.id, 9, "{}")
+
+
+def test_what_a_server_allots_is_noted_beside_what_a_call_saw(store: Store, talk: Conversation) -> None:
+    id = _begin(store, talk.id)
+    assert store.calls.get(talk.id, id).allotted is None
+    store.calls.note_request(talk.id, id, "{}")
+    store.calls.note_allotted(talk.id, id, 2048)
+    call = store.calls.get(talk.id, id)
+    assert (call.seen, call.request, call.allotted) == ((PART, PART), "{}", 2048)
+    with pytest.raises(NotFound):
+        store.calls.note_allotted(talk.id, 9, 2048)
