@@ -6,6 +6,7 @@ picture is answered by `inspect_*`, each loaded when it is asked for.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Annotated
 
 import typer
@@ -18,6 +19,7 @@ from memcli.cli.picture import take
 from memcli.cli.policy import policy_for, settings_for
 from memcli.cli.session import Session, reading
 from memcli.cli.setting_flags import with_settings
+from memcli.errors import NotFound
 from memcli.records import Conversation, MemoryModel
 
 OutputReserve = Annotated[
@@ -97,8 +99,18 @@ def context(
             from memcli.cli.inspect_calls import show_calls
 
             show_calls(session, found, outlet)
+        elif asked.call is not None and asked.find is None and _is_of_a_fold(session, found, asked.call):
+            from memcli.cli.inspect_fold_call import show_fold_call
+
+            show_fold_call(session, found, asked.call, asked, outlet)
         else:
             _inspect(session, found, memory, asked, outlet)
+
+
+def _is_of_a_fold(session: Session, conversation: Conversation, call_id: int) -> bool:
+    with suppress(NotFound):  # whoever shows a call says which are there
+        return session.store.calls.get(conversation.id, call_id).purpose == "compaction"
+    return False
 
 
 def _show_picture(session: Session, conversation: Conversation, memory: MemoryModel, outlet: Outlet) -> None:

@@ -170,7 +170,8 @@ def _before(store: Store, call: Call) -> list[Call]:
     for id in range(call.id - 1, max(0, call.id - 1 - COMPARED_CALLS), -1):
         with suppress(NotFound):
             found.append(store.calls.get(call.conversation_id, id))
-    return [one for one in found if one.model == call.model and one.status == "done" and one.seen]
+    is_like = (call.model, "done", "chat")
+    return [one for one in found if (one.model, one.status, one.purpose) == is_like and one.seen]
 
 
 def _hint(room: int) -> str:

@@ -13,6 +13,7 @@ from typing import Literal
 
 from memcli.errors import MemcliError, ModelUnreachable
 from memcli.memory.estimate import FRAME_TOKENS
+from memcli.memory.fold_call import references
 from memcli.memory.prompts import Prompt, asked_again
 from memcli.memory.reasoning import without_reasoning
 from memcli.memory.summarizer import Completion, Summarizer
@@ -121,7 +122,7 @@ class _Record:
         self._started = time.monotonic()
         self._id = store.calls.begin(
             conversation_id, turn_id=None, purpose="compaction", model=summarizer.label,
-            limit_tokens=summarizer.window_tokens, parts=(), estimated_tokens=_estimate(prompt),
+            limit_tokens=summarizer.window_tokens, parts=references(prompt), estimated_tokens=_estimate(prompt),
         )  # fmt: skip
 
     def end(self, status: CallStatus, completion: Completion | None = None, *, error: str | None = None) -> None:

@@ -137,7 +137,7 @@ def next_chunk(task: Task, head: Summary | None) -> list[StoredMessage]:
     one that is larger is shown to the summarizer clipped. A leading system message that stands in every context is left
     out: it is never forgotten, and a summary must not spend itself on it.
     """
-    budget = chunk_budget(task.policy, task.summarizer, head)
+    budget = chunk_budget(task.policy, task.summarizer, head, task.instructions)
     after = head.last_message_id if head else int(leads_with_system(task.store, task.conversation_id))
     chunk: list[StoredMessage] = []
     used, last_whole = 0, 0
@@ -159,10 +159,12 @@ def leads_with_system(store: Store, conversation_id: str) -> bool:
     return not conversation.system_prompt and store.messages.leading_system(conversation_id) is not None
 
 
-def chunk_budget(policy: Policy, summarizer: Summarizer, head: Summary | None) -> int:
+def chunk_budget(
+    policy: Policy, summarizer: Summarizer, head: Summary | None, instructions: str | None = None
+) -> int:  # fmt: skip
     """Tell how many tokens of history one request can carry beside the prompt, the old summary and the answer."""
     previous = head.text if head else None
-    bare = summary_prompt(previous, (), max_tokens=policy.summary_tokens, instructions=None)
+    bare = summary_prompt(previous, (), max_tokens=policy.summary_tokens, instructions=instructions)
     frame = max(request_tokens(bare), estimate_tokens(bare.system + bare.user))
     return max(LEAST_CHUNK_TOKENS, min(CHUNK_TOKENS, summarizer.window_tokens - frame - 2 * policy.summary_tokens))
 
@@ -215,7 +217,7 @@ def _fold_chunk(
     cap = min(task.policy.summary_tokens, max(replaced - 1, 1))
     prompt = summary_prompt(
         head.text if head else None, chunk, max_tokens=cap, instructions=task.instructions,
-        body_tokens=chunk_budget(task.policy, task.summarizer, head),
+        body_tokens=chunk_budget(task.policy, task.summarizer, head, task.instructions),
     )  # fmt: skip
     expected = head.id if head else None
     digest = input_hash(task.kind, task.summarizer, expected, prompt, task.policy)

@@ -61,6 +61,8 @@ class Prompt:
     """What stands in place of `system` for a model that is given the schema."""
     max_sentences: int | None = None
     """The most sentences that are asked for; None where the text is not one paragraph of prose."""
+    body_tokens: int | None = None
+    """What a message's text was clipped to in the transcript in `user`; None where there is no such transcript."""
     attempt: int = 1
     """Counts the requests for the same text: a later one is worded otherwise, and a model may be run otherwise."""
 
@@ -86,7 +88,10 @@ def summary_prompt(
     blocks.append(data_block("transcript", mark, "\n".join(transcript_lines(messages, body_tokens=body_tokens))))
     sentences = max(LEAST_SENTENCES, max_tokens // SENTENCE_TOKENS)
     blocks.append(_last_words(sentences, is_update=bool(previous)))
-    return Prompt(system, "\n\n".join(blocks), previous, tuple(messages), max_tokens, max_sentences=sentences)
+    return Prompt(
+        system, "\n\n".join(blocks), previous, tuple(messages), max_tokens, max_sentences=sentences,
+        body_tokens=body_tokens,
+    )  # fmt: skip
 
 
 def asked_again(prompt: Prompt, reason: str, *, shorter: bool) -> Prompt:

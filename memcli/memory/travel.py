@@ -100,8 +100,10 @@ def of_call(store: Store, conversation: Conversation, call_id: int, *, policy: P
     What was pruned since has no text. Raises NotFound without such a call, and for one that recorded no parts.
     """
     call = store.calls.get(conversation.id, call_id)
+    if call.purpose == "compaction":
+        raise NotFound(f"call {call_id} saw no context: it folded", "`memcli context --call` shows its prompt")
     if not call.seen:
-        raise NotFound(f"call {call_id} recorded no parts", "compactions do not; name a call of a chat")
+        raise NotFound(f"call {call_id} recorded no parts", "name another; `memcli context --calls` lists them")
     memory = _memory_of_call(store, conversation, call)
     parts = tuple(_part(store, conversation.id, reference, memory) for reference in call.seen)
     last_id = call.newest_seen or 0

@@ -86,7 +86,7 @@ def turn_prompt(messages: Sequence[StoredMessage], *, body_tokens: int, so_far: 
     blocks += [data_block("transcript", mark, "\n".join(lines)), "Write the turn's summary now."]
     return Prompt(
         f"{_TURN_TASK}\nAnswer with exactly these three lines:\n{wanted}", "\n\n".join(blocks), so_far, tuple(messages),
-        TURN_TOKENS, schema=TURN_SCHEMA, schema_system=f"{_TURN_TASK}\n{_SCHEMA_TASK}",
+        TURN_TOKENS, schema=TURN_SCHEMA, schema_system=f"{_TURN_TASK}\n{_SCHEMA_TASK}", body_tokens=body_tokens,
     )  # fmt: skip
 
 
@@ -118,7 +118,7 @@ def recap_prompt(
     blocks = [data_block("so_far", mark, previous)] if previous else []
     blocks += [data_block("transcript", mark, "\n".join(lines)), "Write the recap now."]
     system = f"{_RECAP_TASK}\nUse at most {max_tokens} tokens. Return only the recap."
-    return Prompt(system, "\n\n".join(blocks), previous, tuple(messages), max_tokens)
+    return Prompt(system, "\n\n".join(blocks), previous, tuple(messages), max_tokens, body_tokens=body_tokens)
 
 
 def read_turn(text: str) -> TurnFields | None:

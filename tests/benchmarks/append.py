@@ -40,7 +40,7 @@ def figures(stage: Stage) -> Iterator[Figure]:
         )
     for name, what, floor, bound in (
         ("message", "append, a message a commit", "peer message", FASTER),
-        ("row", "append, a row a commit, Store alone", "peer message", None),
+        ("row", "append, a row a commit, Store alone", "peer message", FASTER),
         ("turn", "append, a turn a commit", "peer turn", None),
     ):
         against = f"{NAME} {duration(taken[floor])}"

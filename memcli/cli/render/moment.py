@@ -66,7 +66,7 @@ class MomentView:
         table.add_column()
         call = self.moment.call
         if call is not None:
-            table.add_row(Text("ended:"), _ended(call))
+            table.add_row(Text("ended:"), ended_text(call))
         for name, said in self._counts():
             table.add_row(Text(f"{name}:"), said)
         for departure in self.picture.context.departures:
@@ -96,7 +96,8 @@ def _number(tokens: int, meaning: str) -> Text:
     return Text.assemble((f"{tokens:,}", "bold"), (f" · {clean_line(meaning)}", "dim"))
 
 
-def _ended(call: Call) -> Text:
+def ended_text(call: Call) -> Text:
+    """Write how a call ended."""
     style = {"done": "green", "failed": "bold red"}.get(call.status, "yellow")
     said = Text(call.status, style)
     if call.output_tokens is not None:
