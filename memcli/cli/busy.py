@@ -48,10 +48,31 @@ def interruptible(clock: Callable[[], float] = time.monotonic) -> Iterator[None]
         signal.signal(signal.SIGINT, before)
 
 
+class Early:
+    """A Ctrl-C that came before what it is meant for had begun: pressed right after Enter."""
+
+    def __init__(self) -> None:
+        self._was_pressed = False
+
+    def press(self) -> None:
+        """Note it."""
+        self._was_pressed = True
+
+    def forget(self) -> None:
+        """Take it for one that came too late, for what is over."""
+        self._was_pressed = False
+
+    def heed(self) -> None:
+        """Raise KeyboardInterrupt if it came; what it is meant for begins now."""
+        if self._was_pressed:
+            self._was_pressed = False
+            raise KeyboardInterrupt
+
+
 @contextmanager
-def ignoring_ctrl_c() -> Iterator[None]:
-    """Let Ctrl-C do nothing, but where `interruptible` or a prompt takes it: between two of them it comes too late."""
-    before = signal.signal(signal.SIGINT, lambda _number, _frame: None)
+def noting_ctrl_c(early: Early) -> Iterator[None]:
+    """Let Ctrl-C do nothing at once where neither `interruptible` nor a prompt takes it."""
+    before = signal.signal(signal.SIGINT, lambda _number, _frame: early.press())
     try:
         yield
     finally:

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from memcli.cli.busy import AGAIN_S, ignoring_ctrl_c, interruptible
+from memcli.cli.busy import AGAIN_S, Early, interruptible, noting_ctrl_c
 
 
 def press_ctrl_c() -> None:
@@ -49,9 +49,15 @@ def test_ctrl_c_means_what_it_meant_before_when_it_is_over() -> None:
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_between_two_turns_ctrl_c_does_nothing_and_in_one_it_interrupts() -> None:
-    with ignoring_ctrl_c():
+def test_between_two_turns_ctrl_c_is_noted_and_in_one_it_interrupts() -> None:
+    early = Early()
+    with noting_ctrl_c(early):
         press_ctrl_c()
         with pytest.raises(KeyboardInterrupt), interruptible():
             press_ctrl_c()
+        with pytest.raises(KeyboardInterrupt):
+            early.heed()
+        early.heed()
         press_ctrl_c()
+        early.forget()
+        early.heed()

@@ -30,11 +30,14 @@ def keyboard() -> Iterator[PipeInput]:
         yield pipe
 
 
-def a_prompt(keyboard: PipeInput, *before: str, on_drawn: Callable[[], None] = lambda: None) -> Prompt:
+def a_prompt(
+    keyboard: PipeInput, *before: str, on_drawn: Callable[[], None] = lambda: None,
+    on_early_interrupt: Callable[[], None] = lambda: None,
+) -> Prompt:  # fmt: skip
     completer = SlashCompleter(registry().helps, {"resume": lambda: ["cats", "dogs"]})
     toolbar = Toolbar(a_talk_with(scripted()))
     history = InMemoryHistory(list(before))
-    return Prompt(toolbar, history, completer, on_drawn, input=keyboard, output=DummyOutput())
+    return Prompt(toolbar, history, completer, on_drawn, on_early_interrupt, input=keyboard, output=DummyOutput())
 
 
 def pressed(keyboard: PipeInput, *keys: str, before: tuple[str, ...] = (), draft: str = "") -> str:
@@ -71,6 +74,15 @@ def test_ctrl_c_twice_leaves(keyboard: PipeInput, typed: str) -> None:
 
 def test_a_key_between_two_ctrl_c_makes_the_second_a_first_one(keyboard: PipeInput) -> None:
     assert pressed(keyboard, CTRL_C, "x", CTRL_C, "hello", ENTER) == "hello"
+
+
+def test_ctrl_c_right_behind_enter_is_told_and_what_else_was_typed_is_the_next_text(keyboard: PipeInput) -> None:
+    told: list[str] = []
+    prompt = a_prompt(keyboard, on_early_interrupt=lambda: told.append("early"))
+    keyboard.send_text(f"hello{ENTER}{CTRL_C}and then{ENTER}")
+
+    assert (prompt.ask(), told) == ("hello", ["early"])
+    assert (prompt.ask(), told) == ("and then", ["early"])
 
 
 def test_ctrl_d_on_an_empty_line_leaves(keyboard: PipeInput) -> None:

@@ -149,6 +149,22 @@ def test_ctrl_c_stops_a_silent_model_and_the_repl_goes_on(server: FakeOllama, st
     assert statuses == ["done", "interrupted"]
 
 
+def test_ctrl_c_pressed_with_enter_gives_the_message_back_and_nothing_is_sent(server: FakeOllama, store: Store) -> None:
+    with at_terminal("chat") as screen:
+        screen.wait_for("tiny:latest")
+        screen.press(b"one\r" + CTRL_C)
+        screen.wait_for("interrupted")
+        screen.wait_for("one")
+        screen.press(b" more\r")
+        screen.wait_for("Hello from the stand-in.")
+        screen.wait_for("fold in 9 turns")
+        screen.press(CTRL_D)
+        code = screen.end()
+
+    said = [message.text for message in store.messages.oldest_first(store.conversations.find("last").id)]
+    assert (code, said) == (0, ["one more", "Hello from the stand-in."])
+
+
 def test_killed_in_mid_turn_it_goes_on_where_it_was(server: FakeOllama, store: Store) -> None:
     server.script.extend([MODES["hangs"], text("After the crash.")])
     with at_terminal("chat", "--name", "work") as screen:

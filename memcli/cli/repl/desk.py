@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from memcli.cli.busy import Early
 from memcli.cli.partner import Connected, Partner
 from memcli.cli.repl.loading import Loading
 from memcli.cli.talk import Talk
@@ -22,6 +23,7 @@ class Desk:
     talk: Talk
     console: Console
     loading: Loading
+    early: Early = field(default_factory=Early)
     announced: str | None = None
     """The model that was last named on the screen."""
 

@@ -31,12 +31,15 @@ class Repl:
         while True:
             self._desk.loading.check()
             self._toolbar.read()
+            self._desk.early.forget()
+            typed = ""
             try:
-                draft = self.take(self._ask(draft))
+                typed = self._ask(draft)
+                draft = self.take(typed)
             except EOFError:
                 return
             except KeyboardInterrupt:
-                draft = ""
+                draft = typed
 
     def take(self, typed: str) -> str:
         """Do what was typed and give the draft the next prompt begins with, "" for none. Raises EOFError to leave."""

@@ -9,6 +9,8 @@ from prompt_toolkit.completion import Completer
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.history import History
 from prompt_toolkit.input import Input
+from prompt_toolkit.input.typeahead import get_typeahead, store_typeahead
+from prompt_toolkit.keys import Keys
 from prompt_toolkit.output import Output
 from prompt_toolkit.output.color_depth import ColorDepth
 from prompt_toolkit.styles import Style
@@ -23,7 +25,8 @@ _STYLE = Style.from_dict({"mark": "bold ansicyan", "bottom-toolbar": "noreverse 
 class Prompt:
     """Ask for one text after another.
 
-    `on_drawn` is called each time the line has been drawn; `input` and `output` None are the terminal.
+    `on_drawn` is called each time the line has been drawn, and `on_early_interrupt` when Ctrl-C was pressed behind the
+    Enter that sent a text; `input` and `output` None are the terminal.
     """
 
     def __init__(
@@ -32,13 +35,14 @@ class Prompt:
         history: History,
         completer: Completer,
         on_drawn: Callable[[], None],
+        on_early_interrupt: Callable[[], None] = lambda: None,
         *,
         has_color: bool = True,
         input: Input | None = None,
         output: Output | None = None,
     ) -> None:
         self._toolbar = toolbar
-        self._on_drawn = on_drawn
+        self._on_early_interrupt = on_early_interrupt
         self._session: PromptSession[str] = PromptSession(
             [("class:mark", MARK)],
             multiline=True,
@@ -61,7 +65,10 @@ class Prompt:
     def ask(self, draft: str = "") -> str:
         """Ask for a text, beginning with a draft. Raises EOFError when the user leaves, and what `fail` was given."""
         self._toolbar.is_leaving = False
-        return self._session.prompt(default=draft)
+        typed = self._session.prompt(default=draft)
+        if self._was_interrupted():
+            self._on_early_interrupt()
+        return typed
 
     def redraw(self) -> None:
         """Draw the line again, from any thread."""
@@ -73,6 +80,15 @@ class Prompt:
         loop = app.loop
         if loop is not None and app.is_running:
             loop.call_soon_threadsafe(self._exit, error)
+
+    def _was_interrupted(self) -> bool:
+        """Tell whether Ctrl-C is among the keys pressed since the text was sent; the others wait for the next one."""
+        source = self._session.app.input
+        with source.raw_mode():
+            pressed = [*get_typeahead(source), *source.read_keys()]
+        later = [key for key in pressed if key.key != Keys.ControlC]
+        store_typeahead(source, later)
+        return len(later) < len(pressed)
 
     def _exit(self, error: BaseException) -> None:
         if self._session.app.is_running and not self._session.app.is_done:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib import import_module
 
 from memcli import __version__
-from memcli.cli.busy import ignoring_ctrl_c
+from memcli.cli.busy import noting_ctrl_c
 from memcli.cli.repl.changing import greet
 from memcli.cli.repl.completion import SlashCompleter
 from memcli.cli.repl.desk import Desk
@@ -33,13 +33,18 @@ def start(talk: Talk) -> int:
     desk = Desk(talk, terminal.out, loading)
     completer = SlashCompleter(commands.helps, {"resume": lambda: _names(talk)})
     prompt = Prompt(
-        toolbar, open_history(prompt_history_path()), completer, loading.start, has_color=not terminal.no_color
+        toolbar,
+        open_history(prompt_history_path()),
+        completer,
+        loading.start,
+        desk.early.press,
+        has_color=not terminal.no_color,
     )
     loading.on_end = lambda: _after_load(loading, prompt)
     if not terminal.is_quiet:
         terminal.write(f"memcli {__version__} · /help lists the commands, Ctrl-D leaves\n")
         greet(desk)
-    with ignoring_ctrl_c():
+    with noting_ctrl_c(desk.early):
         Repl(desk, prompt.ask, commands, toolbar).run()
     return 0
 

@@ -19,6 +19,7 @@ Act = Callable[[Partner, "Emit"], "TurnResult"]
 def show_turn(desk: Desk, act: Act) -> None:
     """Run a turn and show it. Raises what makes storing impossible, and KeyboardInterrupt before it has begun."""
     with busy():
+        desk.early.heed()
         partner = desk.partner()
         try:
             result = _watched(desk, partner, act)
