@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from json.encoder import encode_basestring_ascii
@@ -24,6 +24,8 @@ DEEPEST = 80
 A level is up to four levels of JSON, and CPython's reader takes about 1,000.
 """
 LONGEST_REPR = 2000
+LARGEST_PLAIN = 10**18
+"""Integers below this are written without a closer look at their digits."""
 MOST_DIGITS = 4000
 """CPython refuses to read integers of over 4,300 digits (sys.int_info.default_max_str_digits)."""
 
@@ -39,7 +41,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=True, allow_nan=False, separators=(",",
 
 def dumps(value: object) -> str:
     """Write any value as strict JSON on one line. Never raises."""
-    return _texts(value) or _ENCODER.encode(pack(value))
+    return _texts(value) or _ENCODER.encode(value if _is_plain(value) else pack(value))
 
 
 def loads(text: str) -> object:
@@ -90,6 +92,35 @@ def _texts(value: object) -> str | None:
             return None
         items.append(f"{encode_basestring_ascii(key)}:{encode_basestring_ascii(item)}")
     return f"{{{','.join(items)}}}"
+
+
+def _is_plain(value: object, depth: int = 0) -> bool:
+    """Tell whether JSON holds a value as it is: packing would change nothing."""
+    kind = type(value)
+    if kind is str or kind is bool or value is None:
+        return True
+    if kind is int:
+        return -LARGEST_PLAIN < value < LARGEST_PLAIN  # type: ignore[operator]
+    if kind is float:
+        return isfinite(value)  # type: ignore[arg-type]
+    if depth > DEEPEST:
+        return False
+    if kind is list:
+        return _are_plain(value, depth + 1)  # type: ignore[arg-type]
+    if kind is not dict:
+        return False
+    keys: Mapping[object, object] = value  # type: ignore[assignment]
+    for key in keys:
+        if type(key) is not str or key == TAG:
+            return False
+    return _are_plain(keys.values(), depth + 1)
+
+
+def _are_plain(values: Iterable[object], depth: int) -> bool:
+    for value in values:  # noqa: SIM110 - a generator takes twice as long, and a list does not end at the first that is not
+        if type(value) is not str and not _is_plain(value, depth):
+            return False
+    return True
 
 
 def _tagged(kind: str, value: object) -> dict[str, object]:

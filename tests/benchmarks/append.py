@@ -24,14 +24,14 @@ TICK_S = 0.2
 
 def figures(stage: Stage) -> Iterator[Figure]:
     """Measure one message a commit, one turn a commit, the store alone, and the growth with length."""
-    with Store(stage.folder / "append.db") as store:
-        ours, rows = PersistentChatHistory(store, "bench"), store.conversations.create().id
+    with Store(stage.folder / "append.db") as store, Store(stage.folder / "append-rows.db") as alone:
+        ours, rows = PersistentChatHistory(store, "bench"), alone.conversations.create().id
         peer = open_peer(stage.folder / "peer-append.db")
         taken = medians(
             {
                 "message": _message_by_message(ours),
                 "peer message": _message_by_message(peer),
-                "row": _row_by_row(store, rows),
+                "row": _row_by_row(alone, rows),
                 "turn": _turn_by_turn(ours),
                 "peer turn": _turn_by_turn(peer),
             },

@@ -155,8 +155,8 @@ def test_a_moment_that_is_not_there_has_its_own_exit_code(
 def test_a_call_that_is_not_there_says_which_are(run: Run, store: Store, seen: dict[int, Context]) -> None:
     store.conversations.create(name="quiet")
 
-    assert run("context", "talk", "--call", "6").err == (
-        "error: call 6 recorded no parts\nhint: the last calls are 2, 3, 4, 5, 7, 8, 9, 10, 11, 13, 14, 15\n"
+    assert run("context", "talk", "--diff", "6", "7").err == (
+        "error: call 6 saw no context: it folded\nhint: the last calls are 2, 3, 4, 5, 7, 8, 9, 10, 11, 13, 14, 15\n"
     )
     assert run("context", "quiet", "--call", "1").err == (
         "error: there is no call 1\nhint: no call was made; --at MESSAGE rebuilds any moment\n"
