@@ -16,6 +16,7 @@ from memcli.records import Call
 from memcli.store import Store
 from tests import ollama_counts
 from tests.cli.conversations import add_turn, said
+from tests.memory.first_calls import a_first_call
 from tests.memory.held_out import HELD_OUT
 from tests.memory.talks import begin, record, turn_of
 
@@ -58,28 +59,19 @@ def test_a_first_call_is_caught_from_a_cut_on_that_no_tokenizer_explains(
     store: Store, kind: str, caught_from: float
 ) -> None:
     """The server's tokenizer is the mean of three; nothing is known of it, and shares are of what it makes of all."""
-    call, context, whole = a_first_call(store, kind)
+    call, context = a_first_call(store, kind, ROOMY)
+    whole = counted_whole(context, kind)
 
     caught = [share for share in SHARES if judge(replace(call, input_tokens=int(whole * share)), context, [])]
 
     assert caught == [share for share in SHARES if share <= caught_from]
 
 
-def a_first_call(store: Store, kind: str) -> tuple[Call, Context, int]:
-    """Make a call on texts of one kind, and tell what a server counts of it whole."""
-    talk = begin(store)
-    if kind == "tool calls":
-        for number in range(1, 40):
-            add_turn(store, talk, *turn_of(number))
-    else:
-        for text, *_ in HELD_OUT[kind] * 3:
-            add_turn(store, talk, said("human", text), said("ai", text))
-    context = memory_of("window").context(store, store.conversations.get(talk.id), ROOMY, Request())
-    call = store.calls.get(talk.id, record(store, context, 1))
+def counted_whole(context: Context, kind: str) -> int:
+    """Tell what a server counts of a prompt of one kind of text."""
     tokens = {text: tokens for text, tokens, _ in HELD_OUT.get(kind, ())}
     messages = wire(context)
-    whole = sum(5 + tokens.get(spoken(message), ollama_counts.tokens(spoken(message))) for message in messages)
-    return call, context, whole
+    return sum(5 + tokens.get(spoken(message), ollama_counts.tokens(spoken(message))) for message in messages)
 
 
 @pytest.mark.parametrize(("share", "expected"), [(0.3, "truncated"), (0.02, "cut_turn")])

@@ -18,25 +18,14 @@ from memcli.records import ALLOTTED, Call, PartRef
 from memcli.store import Store
 from tests import ollama_counts
 from tests.cli.conversations import add_turn, said
+from tests.memory.first_calls import a_first_call
 from tests.memory.held_out import HELD_OUT
-from tests.memory.talks import begin, record, turn_of
+from tests.memory.talks import begin, record
 
 ASKED = 16_384
 ROOMY = Policy(max_tokens=6000, limit_tokens=ASKED)
 LATIN, FOREIGN = (0.8, 0.9, 1.0, 1.15, 1.3), (0.5, 0.7, 1.0, 1.5, 2.2)
 """What a tokenizer makes of a text, as a share of what the mean of three makes."""
-
-
-def a_first_call(store: Store, kind: str) -> tuple[Call, Context]:
-    talk = begin(store)
-    if kind == "tool calls":
-        for number in range(1, 40):
-            add_turn(store, talk, *turn_of(number))
-    else:
-        for text, *_ in HELD_OUT[kind] * 3:
-            add_turn(store, talk, said("human", text), said("ai", text))
-    context = memory_of("window").context(store, store.conversations.get(talk.id), ROOMY, Request())
-    return store.calls.get(talk.id, record(store, context, 1)), context
 
 
 def sizes(context: Context, kind: str, factor: float) -> list[int]:
@@ -61,7 +50,7 @@ def judged(call: Call, context: Context, reported: int | None, allotted: int | N
 
 @pytest.mark.parametrize("kind", ["english", "code", "json", "tool calls", "russian", "chinese", "japanese"])
 def test_every_cut_is_caught_on_the_first_call(store: Store, kind: str) -> None:
-    call, context = a_first_call(store, kind)
+    call, context = a_first_call(store, kind, ROOMY)
     missed = []
     for factor in FOREIGN if kind in ("russian", "chinese", "japanese") else LATIN:
         counted = sizes(context, kind, factor)
@@ -77,14 +66,14 @@ def test_every_cut_is_caught_on_the_first_call(store: Store, kind: str) -> None:
 @pytest.mark.parametrize("kind", ["english", "code", "json", "tool calls", "chinese"])
 @pytest.mark.parametrize("factor", [0.9, 1.0, 1.15, 1.3])
 def test_a_whole_prompt_that_leaves_room_for_an_answer_raises_no_alarm(store: Store, kind: str, factor: float) -> None:
-    call, context = a_first_call(store, kind)
+    call, context = a_first_call(store, kind, ROOMY)
     whole = sum(sizes(context, kind, factor))
 
     assert [judged(call, context, whole, int(whole * room)) for room in (1.25, 1.5, 1.9, 2.5)] == [None] * 4
 
 
 def test_a_server_that_allots_all_is_judged_as_one_that_says_nothing(store: Store) -> None:
-    call, context = a_first_call(store, "english")
+    call, context = a_first_call(store, "english", ROOMY)
     estimate = prompt_estimate(context)
 
     @settings(max_examples=60, deadline=None)
@@ -97,7 +86,7 @@ def test_a_server_that_allots_all_is_judged_as_one_that_says_nothing(store: Stor
 
 
 def test_the_words_name_what_is_allotted_and_the_hint_sets_it(store: Store) -> None:
-    call, context = a_first_call(store, "english")
+    call, context = a_first_call(store, "english", ROOMY)
     estimate = prompt_estimate(context)
     allotted = int(estimate * 0.9)
 
@@ -125,7 +114,7 @@ def test_a_turn_that_alone_does_not_fit_is_told_as_cut_itself(store: Store) -> N
 
 
 def test_a_whole_that_our_estimate_would_have_fitted_is_told_as_more_than_fits(store: Store) -> None:
-    call, context = a_first_call(store, "english")
+    call, context = a_first_call(store, "english", ROOMY)
     allotted = int(prompt_estimate(context) * 1.05)
 
     alarm = judged(call, context, allotted, allotted)
@@ -135,7 +124,7 @@ def test_a_whole_that_our_estimate_would_have_fitted_is_told_as_more_than_fits(s
 
 
 def test_a_prompt_too_long_for_what_is_allotted_is_cut_whether_or_not_it_was_counted(store: Store) -> None:
-    call, context = a_first_call(store, "english")
+    call, context = a_first_call(store, "english", ROOMY)
 
     alarm = judged(call, context, None, 500)
 
@@ -145,13 +134,13 @@ def test_a_prompt_too_long_for_what_is_allotted_is_cut_whether_or_not_it_was_cou
 
 
 def test_a_count_above_what_is_allotted_belies_it(store: Store) -> None:
-    call, context = a_first_call(store, "english")
+    call, context = a_first_call(store, "english", ROOMY)
 
     assert judged(call, context, prompt_estimate(context), 500) is None
 
 
 def test_less_than_asked_is_told_once_a_conversation_and_again_when_it_changes(store: Store) -> None:
-    call, context = a_first_call(store, "english")
+    call, context = a_first_call(store, "english", ROOMY)
     store.calls.note_allotted(call.conversation_id, call.id, 4096)
     told = [shortage(store, call.conversation_id, call.id)]
     for allotted in (4096, 2048, ASKED, 2048):

@@ -12,6 +12,7 @@ import pytest
 
 from memcli.errors import StoreCorrupt, StoreTooNew
 from memcli.store import Store, schema
+from memcli.store.migrations import STEPS
 
 ROOT = Path(__file__).parents[2]
 OPEN = "import sys; from memcli.store import Store; Store(sys.argv[1]).close()"
@@ -68,6 +69,7 @@ def _old_store(path: Path, version: int) -> None:
 def test_every_migration_has_its_rows_here() -> None:
     assert len(MIGRATIONS) == schema.SCHEMA_VERSION
     assert tuple(ROWS) == MIGRATIONS
+    assert tuple(step.__name__.removeprefix("_") for step in STEPS) == MIGRATIONS
 
 
 def test_a_new_file_gets_the_newest_schema(store: Store, store_file: Path) -> None:
