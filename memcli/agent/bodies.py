@@ -9,11 +9,11 @@ inspecting loads it, and how a body is sent (`ollama`, `llama`).
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, cast
 
+from memcli.memory.checksum import checksum
 from memcli.memory.context import Context
 from memcli.memory.wire import WireMessage
 
@@ -49,15 +49,15 @@ def record_of(body: str, form: Form, messages: Sequence[WireMessage]) -> str:
     """Record a body that is sent for these messages, by reference to them where that is exact."""
     found: Json = json.loads(body)
     if body_text({**found, "messages": _FORMS[form](messages)}) == body:
-        return json.dumps({"form": form, "check": _check(body), "body": {**found, "messages": None}})
-    return json.dumps({"form": None, "check": _check(body), "body": found})
+        return json.dumps({"form": form, "check": checksum(body), "body": {**found, "messages": None}})
+    return json.dumps({"form": None, "check": checksum(body), "body": found})
 
 
 def sent_by(record: str, messages: Sequence[WireMessage]) -> Sent:
     """Put the body that was recorded together again. `messages` are what the call saw."""
     read = _Record.read(record)
     body = read.whole(messages)
-    return Sent(body, _check(body) == read.check)
+    return Sent(body, checksum(body) == read.check)
 
 
 def next_after(record: str, context: Context, messages: Sequence[WireMessage]) -> str | None:
@@ -152,11 +152,6 @@ def _in_words(message: WireMessage) -> PlainMessage:
         return PlainMessage("user", result_in_words(message.name, message.content))
     calls = [call_in_words(call.name, call.args) for call in message.tool_calls]
     return PlainMessage(message.role, "\n".join(filter(None, [message.content, *calls])))
-
-
-def _check(body: str) -> str:
-    """Sum a body up, so that another one is noticed: its length and CRC-32."""
-    return f"{len(body)}:{zlib.crc32(body.encode()):08x}"
 
 
 _FORMS: Mapping[Form, Callable[[Sequence[WireMessage]], list[Json]]] = {"ollama": _ollama, "plain": _plain}

@@ -8,9 +8,9 @@ from typing import Annotated, Literal
 import typer
 
 from memcli.cli import options
-from memcli.cli.cleaning import clean_line
 from memcli.cli.memories import asked_memory
 from memcli.cli.partner import Wanted
+from memcli.cli.render.words import called
 from memcli.cli.session import Session, writing
 from memcli.cli.setting_flags import with_settings
 from memcli.cli.talk import Talk, checked_name
@@ -128,5 +128,5 @@ def _keep_under(session: Session, talk: Talk) -> None:
     asked, conversation = asked_memory(session.resolved), talk.conversation
     if asked is None or conversation is None or not (said := talk.keep_under(asked)):
         return
-    name = clean_line(conversation.name or "") or conversation.id[:8]
+    name = called(conversation)
     session.terminal.note(f"{name} is {said}; `memcli chat -c {name} --memory {conversation.memory}` goes back")

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from memcli.cli.alternatives import alternatives
 from memcli.cli.asked import Asked
+from memcli.cli.ledger_json import counts_json, pairs
 from memcli.cli.outlet import Outlet
 from memcli.cli.picture import next_request
 from memcli.cli.session import Session
@@ -61,16 +62,9 @@ def _context_json(side: Side, context: Context, known: Estimate) -> Mapping[str,
         "prompt_tokens": context.prompt_tokens,
         "estimate": {"tokens": known.tokens, "method": known.method},
         "sources": dict(side.outcome.tokens_by_source),
-        "messages": {
-            "total": ledger.total,
-            "verbatim": ledger.verbatim.count,
-            "clipped": ledger.clipped.count,
-            "summarised": ledger.summarised.count,
-            "forgotten": ledger.forgotten.count,
-            "excluded": ledger.excluded.count,
-        },
-        "forgotten": [[first, last] for first, last in ledger.forgotten],
-        "newly_forgotten": [[first, last] for first, last in side.newly_forgotten],
+        "messages": counts_json(ledger),
+        "forgotten": pairs(ledger.forgotten),
+        "newly_forgotten": pairs(side.newly_forgotten),
         "out_of_context_tokens": {"summarised": side.summarised_tokens, "forgotten": side.forgotten_tokens},
         "departures": list(context.departures),
     }

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from memcli.cli.asked import Asked
 from memcli.cli.inspect_find import moment_json
+from memcli.cli.ledger_json import pairs
 from memcli.cli.moments import named_moment
 from memcli.cli.outlet import Outlet
 from memcli.cli.session import Session
@@ -45,7 +46,7 @@ def diff_json(
         "after": {**moment_json(after), "tokens": changed.tokens_after},
         "tokens": changed.tokens,
         "sources": [{"source": row.source, "before": row.before, "after": row.after} for row in changed.sources],
-        **{name: [[first, last] for first, last in ids] for name, ids in spans_of(changed).items()},
+        **{name: pairs(ids) for name, ids in spans_of(changed).items()},
         "span_tokens": dict(tokens),
         "parts": [_part_json(part) for part in changed.parts],
     }

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from memcli.cli.asked import Asked
 from memcli.cli.inspect_calls import call_row
+from memcli.cli.ledger_json import pairs
 from memcli.cli.outlet import Outlet
 from memcli.cli.output import line
 from memcli.cli.session import Session
@@ -38,7 +39,7 @@ def show_fold_call(session: Session, conversation: Conversation, call_id: int, a
 def _body(seen: FoldCall) -> Mapping[str, object]:
     return {
         "call": call_row(seen.call),
-        "shown": [[first, last] for first, last in seen.shown],
+        "shown": pairs(seen.shown),
         "exact": seen.is_exact,
         "messages": _messages(seen),
         "schema_system": seen.schema_system,

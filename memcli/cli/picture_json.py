@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from memcli.cli.ledger_json import counts_json, pairs
 from memcli.cli.picture import Picture
 from memcli.memory.context import Part
-from memcli.memory.spans import Spans
 
 if TYPE_CHECKING:
     from memcli.cli.inspect_raw import Raw
@@ -27,19 +27,12 @@ def picture_json(picture: Picture) -> Mapping[str, object]:
         "parts": [_part_json(part) for part in seen.parts],
         "tokens": seen.tokens,
         "free_tokens": picture.free_tokens,
-        "messages": {
-            "total": ledger.total,
-            "verbatim": ledger.verbatim.count,
-            "clipped": ledger.clipped.count,
-            "summarised": ledger.summarised.count,
-            "forgotten": ledger.forgotten.count,
-            "excluded": ledger.excluded.count,
-        },
-        "verbatim": _pairs(ledger.verbatim),
-        "clipped": _pairs(ledger.clipped),
-        "summarised": _pairs(ledger.summarised),
-        "forgotten": _pairs(ledger.forgotten),
-        "excluded": _pairs(ledger.excluded),
+        "messages": counts_json(ledger),
+        "verbatim": pairs(ledger.verbatim),
+        "clipped": pairs(ledger.clipped),
+        "summarised": pairs(ledger.summarised),
+        "forgotten": pairs(ledger.forgotten),
+        "excluded": pairs(ledger.excluded),
         "out_of_context_tokens": {
             "summarised": picture.outside.summarised,
             "forgotten": picture.outside.forgotten,
@@ -113,10 +106,6 @@ def _lacks_json(picture: Picture) -> Mapping[str, object] | None:
     if lacks is None:
         return None
     return {"turns": lacks.turns, "messages": lacks.messages, "requests": lacks.requests, "tokens": lacks.tokens}
-
-
-def _pairs(spans: Spans) -> list[list[int]]:
-    return [[first, last] for first, last in spans]
 
 
 def _reported_json(picture: Picture) -> Mapping[str, object] | None:

@@ -8,8 +8,8 @@ from types import TracebackType
 from rich.status import Status
 from rich.text import Text
 
-from memcli.cli.cleaning import clean_line
 from memcli.cli.compactions import Outcome
+from memcli.cli.render.words import called
 from memcli.cli.terminal import Terminal
 from memcli.records import Conversation
 
@@ -28,12 +28,12 @@ class Progress:
         """Name the conversation that is worked on now."""
         self._begun += 1
         if self._status is not None:
-            self._status.update(Text(f"[{self._begun}/{self._total}] {_name(conversation)}"))
+            self._status.update(Text(f"[{self._begun}/{self._total}] {called(conversation)}"))
 
     def end(self, outcome: Outcome) -> None:
         """Say what became of it, where no terminal shows it."""
         if self._status is None and self._total > 1:
-            name = _name(outcome.conversation)
+            name = called(outcome.conversation)
             self._terminal.note(f"[{self._begun}/{self._total}] {name}: {outcome.result.status}")
 
     def __enter__(self) -> Progress:
@@ -45,7 +45,3 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stack.close()
-
-
-def _name(conversation: Conversation) -> str:
-    return clean_line(conversation.name or "") or conversation.id[:8]

@@ -111,8 +111,10 @@ def shortage(store: Store, conversation_id: str, call_id: int) -> str | None:
     """
     call = store.calls.get(conversation_id, call_id)
     room = _room(call)
+    if room is None:
+        return None
     before = [one for one in store.calls.newest_first(conversation_id, purpose="chat", limit=2) if one.id < call_id]
-    if room is None or any(one.model == call.model and _room(one) == room for one in before):
+    if any(one.model == call.model and _room(one) == room for one in before):
         return None
     asked = f"{room:,} of the {call.limit_tokens:,} tokens asked for"
     return f"the server of {call.model} allots {asked}, and will cut longer prompts; {_hint(room)}"

@@ -7,11 +7,11 @@ to know how a summarizer hands a prompt on; one that can keep to a schema gets `
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from memcli.errors import NotFound
+from memcli.memory.checksum import checksum
 from memcli.memory.prompts import Prompt, transcript_lines
 from memcli.memory.spans import Spans
 from memcli.memory.tokens import estimate_tokens
@@ -45,7 +45,7 @@ def references(prompt: Prompt) -> tuple[PartRef, ...]:
     before, found, behind = prompt.user.partition(transcript) if transcript else (prompt.user, "", "")
     words = {
         "system": prompt.system, "schema_system": prompt.schema_system, "before": before, "behind": behind,
-        "body_tokens": prompt.body_tokens if found else None, "check": _check(prompt.user),
+        "body_tokens": prompt.body_tokens if found else None, "check": checksum(prompt.user),
     }  # fmt: skip
     own = estimate_tokens(prompt.system + before + behind)
     parts = [PartRef(PROMPT, None, None, own, None, _WHY_PROMPT, text=json.dumps(words))]
@@ -70,7 +70,7 @@ def fold_call(store: Store, conversation_id: str, call_id: int) -> FoldCall:
     user = words["before"]
     if words["body_tokens"] is not None:
         user += _transcript(_messages(store, conversation_id, shown), words["body_tokens"]) + words["behind"]
-    return FoldCall(call, words["system"], user, words["schema_system"], shown, _check(user) == words["check"])
+    return FoldCall(call, words["system"], user, words["schema_system"], shown, checksum(user) == words["check"])
 
 
 def _transcript(messages: Sequence[StoredMessage], body_tokens: int) -> str:
@@ -84,8 +84,3 @@ def _messages(store: Store, conversation_id: str, shown: Spans) -> list[StoredMe
         for first, last in shown
         for message in store.messages.oldest_first(conversation_id, after=first - 1, up_to=last, excluded=True)
     ]
-
-
-def _check(user: str) -> str:
-    raw = user.encode("utf-8", "backslashreplace")
-    return f"{len(raw)}:{zlib.crc32(raw):08x}"

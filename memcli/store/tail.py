@@ -27,9 +27,11 @@ class Tail:
         self._conversation_id = conversation_id
         self._start, self._last_id, self.turn_id, self._tokens, self._is_behind, self.turn_status = row
         self._found = self._last_id, self.turn_id
-        self._moment = datetime.now(UTC)
-        self._stamp = self._moment.isoformat(timespec="microseconds")
+        self.moment = datetime.now(UTC)
+        self._stamp = self.moment.isoformat(timespec="microseconds")
 
+    moment: datetime
+    """When the write began, which is when everything in it happened."""
     turn_id: int
     """The newest turn's; 0 when there is none."""
     turn_status: TurnStatus | None
@@ -43,7 +45,7 @@ class Tail:
             assert row is not None  # the insert has just met it
             return rows.message(row)
         id = self._last_id
-        moment = self._moment if message.created_at is None else rows.as_utc(message.created_at)
+        moment = self.moment if message.created_at is None else rows.as_utc(message.created_at)
         return StoredMessage(
             id, self._conversation_id, turn_id, uid or rows.made_uid(id), message.kind, message.role,
             storable(message.text), storable(message.payload), message.tokens, moment, message.state,

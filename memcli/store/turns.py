@@ -9,7 +9,6 @@ from memcli.records import MessageState, NewMessage, Turn, TurnPlace, TurnSpan, 
 from memcli.store import rows
 from memcli.store.engine import Engine
 from memcli.store.places import LARGEST_ID, SPAN, START, within
-from memcli.store.recency import note_change
 from memcli.store.tail import Tail
 from memcli.store.values import LARGEST
 
@@ -19,8 +18,6 @@ OF_TURN = (
     f" and place <= {START} + {LARGEST_ID} and turn_id = ?2"
 )
 """The messages of turn ?2 of conversation ?1."""
-
-
 _NEWEST_COUNTED = "select id from turns where conversation_id = ?1 and status <> 'rewound' order by id desc limit 1"
 
 
@@ -33,26 +30,15 @@ class Turns:
     def start(self, conversation_id: str) -> Turn:
         """Open a turn. A turn that is still open was left by a dead process and is closed as interrupted."""
         with self._engine.write():
-            moment = rows.now()
             self._engine.execute(
                 "update turns set status = 'interrupted', ended_at = ?2 where conversation_id = ?1 and id ="
                 f" ({_NEWEST_COUNTED}) and status = 'open'",
-                (conversation_id, moment),
+                (conversation_id, rows.now()),
             )
-            row = self._engine.returning(
-                "update conversations set turns = turns + 1, updated_at = ? where id = ?"
-                " returning turns, last_message_id",
-                (moment, conversation_id),
-            )
-            if row is None:
-                raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
-            note_change(self._engine, conversation_id)
-            self._engine.execute(
-                "insert into turns(conversation_id, id, started_at, status, after_message_id)"
-                " values (?, ?, ?, 'open', ?)",
-                (conversation_id, row["turns"], moment, row["last_message_id"]),
-            )
-            return Turn(row["turns"], conversation_id, rows.moment(moment), None, "open")
+            tail = Tail(self._engine, conversation_id)
+            tail.open_turn()
+            tail.settle()
+            return Turn(tail.turn_id, conversation_id, tail.moment, None, "open")
 
     def record(self, conversation_id: str, steps: Sequence[tuple[NewMessage, TurnPlace]]) -> None:
         """Store messages in the turns they make up, in order, all or none.
@@ -95,7 +81,7 @@ class Turns:
     def reopen(self, conversation_id: str, turn_id: int) -> None:
         """Open a failed turn again for a retry: its user messages count again, what the attempt left stays excluded.
 
-        Only the newest turn that was not rewound, or is rewound and newer than that, is ever open: this is for one.
+        Only for the newest turn that was not rewound: `start` looks for no other that a dead process left open.
         """
         with self._engine.write():
             changed = self._engine.execute(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -10,6 +12,7 @@ import pytest
 from memcli.cli import main
 from memcli.store import Store
 from tests.cli.terminals import CLEARED, Outcome
+from tests.ollama_server import FakeOllama
 
 Run = Callable[..., Outcome]
 
@@ -44,3 +47,12 @@ def run(capsys: pytest.CaptureFixture[str]) -> Run:
         return Outcome(code, said.out, said.err)
 
     return call
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
+    """Answer as an Ollama server, for a command to which nothing is piped."""
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+    with FakeOllama() as fake:
+        monkeypatch.setenv("OLLAMA_HOST", fake.url)
+        yield fake

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -31,14 +28,6 @@ def price(of: str) -> float:
     return 1.5
 '''
 """Tools whose schemas have defaults, choices and lists, and one whose results never fit."""
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
-    with FakeOllama() as fake:
-        monkeypatch.setenv("OLLAMA_HOST", fake.url)
-        monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-        yield fake
 
 
 def received(server: FakeOllama) -> list[str]:

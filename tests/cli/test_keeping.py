@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Iterator
-
 import pytest
 
 from memcli.store import Store
@@ -19,14 +15,6 @@ MOVED = (
     "parcels is kept under memory turns from now on, no longer under window: each completed turn becomes a summary,"
     " made when the next turn ends; `memcli chat -c parcels --memory window` goes back"
 )
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
-    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-    with FakeOllama() as fake:
-        monkeypatch.setenv("OLLAMA_HOST", fake.url)
-        yield fake
 
 
 @pytest.fixture

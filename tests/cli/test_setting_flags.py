@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import sys
-from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import cast
@@ -24,14 +21,6 @@ GIVEN = {"memory": "turns", "summarizer": "extractive", "on_full": "clear"}
 """Values of the settings that take only certain words."""
 VALUES = {name: GIVEN.get(name, "x.db" if name == "db" else "4000") for name, _, _ in describe()}
 TRUTHS = {name for name, default, _ in describe() if isinstance(default, bool)}
-
-
-@pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeOllama]:
-    with FakeOllama() as fake:
-        monkeypatch.setenv("OLLAMA_HOST", fake.url)
-        monkeypatch.setattr(sys, "stdin", io.StringIO(""))
-        yield fake
 
 
 def flags_of(home: str) -> set[str]:

@@ -13,9 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from memcli.cli.cleaning import clean_line
-from memcli.cli.render.context import MOST_COLUMNS
 from memcli.cli.render.palette import MOST_SPANS, ROLE_NAMES, SEGMENT_OF, STYLE_OF, Detail, counted, ids_of, spans
 from memcli.cli.render.parts import said_by
+from memcli.cli.render.sections import inside, spaced
+from memcli.cli.render.words import called
 from memcli.memory.changes import ChangedPart, Changes, PartChange
 from memcli.memory.context import Part
 from memcli.memory.spans import Spans
@@ -48,14 +49,10 @@ class ChangesView:
         sections: list[RenderableType] = [self._heading()]
         if not self.changed.is_empty:
             sections += [self._fates(), self._sources(is_plain=is_plain), self._parts(is_plain=is_plain)]
-        width = options.max_width if is_plain else min(options.max_width, MOST_COLUMNS)
-        for index, section in enumerate(sections):
-            if index:
-                yield Text("")
-            yield from console.render(section, options.update(width=width))
+        yield from spaced(console, inside(options, self.detail), sections)
 
     def _heading(self) -> Text:
-        name = clean_line(self.conversation.name or "") or self.conversation.id[:8]
+        name = called(self.conversation)
         shown = Text.assemble((name, "bold"), f"  {self.before.label} → {self.after.label}")
         if self.changed.is_empty:
             return shown.append("\nnothing is different")

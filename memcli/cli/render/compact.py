@@ -13,7 +13,7 @@ from memcli.cli.cleaning import clean, clean_line
 from memcli.cli.compactions import Outcome
 from memcli.cli.render.palette import counted, span
 from memcli.cli.render.proposal import edited_line, next_steps
-from memcli.cli.render.words import percent
+from memcli.cli.render.words import called, percent
 from memcli.memory.fold import FoldResult, FoldStatus
 
 STATUS_STYLES: dict[FoldStatus, str] = {
@@ -132,4 +132,4 @@ def _totals(outcomes: Sequence[Outcome]) -> Text:
 
 
 def _name(outcome: Outcome) -> str:
-    return clean_line(outcome.conversation.name or "") or outcome.conversation.id[:8]
+    return called(outcome.conversation)

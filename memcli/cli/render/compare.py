@@ -13,8 +13,9 @@ from rich.text import Text
 
 from memcli.cli.cleaning import clean_line
 from memcli.cli.render.bar import LimitBar
-from memcli.cli.render.context import MOST_COLUMNS
 from memcli.cli.render.palette import MOST_SPANS, SEGMENT_OF, STYLE_OF, Detail, counted, spans
+from memcli.cli.render.sections import inside, spaced
+from memcli.cli.render.words import called
 from memcli.cli.sides import Side
 from memcli.memory.context import Context, Source
 from memcli.records import Conversation
@@ -35,24 +36,20 @@ class CompareView:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Draw the bars, the columns and the verdicts, a blank line between two."""
         is_plain = self.detail == "plain"
-        width = options.max_width if is_plain else min(options.max_width, MOST_COLUMNS)
-        inside = options.update(width=width)
+        within = inside(options, self.detail)
         sections: list[RenderableType] = [self._heading()]
         if not is_plain:
             sections.append(Group(*(_bar(side) for side in self.sides if side.context is not None)))
-        at_once = len(self.sides) if is_plain else max(1, (width - LABEL_COLUMNS) // SIDE_COLUMNS - 1)
+        at_once = len(self.sides) if is_plain else max(1, (within.max_width - LABEL_COLUMNS) // SIDE_COLUMNS - 1)
         others = self.sides[1:]
         for start in range(0, max(len(others), 1), max(at_once, 1)):
             chunk = [self.sides[0], *others[start : start + at_once]]
             sections.append(_columns(chunk, is_plain=is_plain))
         sections.append(self._verdicts())
-        for index, section in enumerate(sections):
-            if index:
-                yield Text("")
-            yield from console.render(section, inside)
+        yield from spaced(console, within, sections)
 
     def _heading(self) -> Text:
-        name = clean_line(self.conversation.name or "") or self.conversation.id[:8]
+        name = called(self.conversation)
         stored = counted(self.conversation.last_message_id, "message")
         return Text.assemble((name, "bold"), (f"  nothing is changed · {stored} stored", "dim"))
 

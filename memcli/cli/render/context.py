@@ -15,15 +15,13 @@ from memcli.cli.render.bar import LimitBar
 from memcli.cli.render.ledger import ledger_table
 from memcli.cli.render.palette import Detail, counted, span
 from memcli.cli.render.parts import parts_table
+from memcli.cli.render.sections import inside, spaced
 from memcli.cli.render.sides import Sides, plain_sides
-from memcli.cli.render.words import percent
+from memcli.cli.render.words import called, percent
 
 if TYPE_CHECKING:
     from memcli.memory.lacking import Lacks
     from memcli.memory.prefix import Reuse
-
-MOST_COLUMNS = 132
-"""A wider picture is harder to read, not easier."""
 
 
 class ContextView:
@@ -45,17 +43,13 @@ class ContextView:
             plain_sides(self.picture) if is_plain else Sides(self.picture, full=is_full),
             notes(self.picture),
         ]
-        width = options.max_width if is_plain else min(options.max_width, MOST_COLUMNS)
-        for index, section in enumerate(sections):
-            if index:
-                yield Text("")
-            yield from console.render(section, options.update(width=width))
+        yield from spaced(console, inside(options, self.detail), sections)
 
 
 def heading(picture: Picture) -> Text:
     """Name the conversation and the moment."""
     conversation, context = picture.conversation, picture.context
-    name = clean_line(conversation.name or "") or conversation.id[:8]
+    name = called(conversation)
     facts = [f"what the agent sees next · memory {context.memory}"]
     if picture.is_elsewhere:
         facts = [f"what it would see under memory {context.memory} · kept under {conversation.memory}"]

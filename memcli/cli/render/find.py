@@ -11,13 +11,14 @@ from rich.text import Text
 
 from memcli.cli.cleaning import clean_line
 from memcli.cli.render.palette import ROLE_NAMES, STYLE_OF, Detail, counted
+from memcli.cli.render.sections import inside
+from memcli.cli.render.words import called
 from memcli.memory.find import Finding, Mode, Place, overall
 from memcli.memory.travel import Moment
 from memcli.records import Conversation
 
 MOST_FINDINGS = 12
 """Messages shown at most, short of --full: the newest."""
-MOST_COLUMNS = 132
 _STYLES: Mapping[Place, str] = {
     "verbatim": STYLE_OF["window"],
     "clipped": "yellow",
@@ -42,9 +43,8 @@ class FindView:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Write the verdict, the count, and a block a message."""
-        is_plain = self.detail == "plain"
-        width = options.max_width if is_plain else min(options.max_width, MOST_COLUMNS)
-        yield from console.render(self._heading(), options.update(width=width))
+        within = inside(options, self.detail)
+        yield from console.render(self._heading(), within)
         if not self.findings:
             return
         shown = self.findings if self.detail != "brief" else self.findings[-MOST_FINDINGS:]
@@ -53,10 +53,10 @@ class FindView:
             yield Text(f"… {counted(len(self.findings) - len(shown), 'earlier message')} (--full)", "dim")
         for finding in shown:
             for line in self._lines(finding):
-                yield from console.render(line, options.update(width=width))
+                yield from console.render(line, within)
 
     def _heading(self) -> Text:
-        name = clean_line(self.conversation.name or "") or self.conversation.id[:8]
+        name = called(self.conversation)
         where = "what the agent sees next" if self.moment.origin == "next" else _moment(self.moment)
         shown = Text.assemble((name, "bold"), (f" · {where} · memory {self.moment.context.memory}\n", "dim"))
         verdict = clean_line(overall(self.text, self.findings))

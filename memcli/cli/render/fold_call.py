@@ -11,7 +11,7 @@ from memcli.cli.cleaning import clean_line
 from memcli.cli.render.moment import ended_text
 from memcli.cli.render.palette import counted, spans
 from memcli.cli.render.raw import raw_text
-from memcli.cli.render.words import when
+from memcli.cli.render.words import called, when
 from memcli.memory.fold_call import FoldCall
 from memcli.memory.wire import WireMessage
 from memcli.records import Conversation
@@ -35,7 +35,7 @@ class FoldCallView:
 
     def _heading(self) -> Text:
         call, shown = self.seen.call, self.seen.shown
-        name = clean_line(self.conversation.name or "") or self.conversation.id[:8]
+        name = called(self.conversation)
         what = f"{spans(shown)} ({counted(shown.count, 'message')})" if shown else "summaries of turns"
         told = Text.assemble((name, "bold"), "  ", (f"what call {call.id} saw: it folded {what}", "bold"))
         return told.append(f" · recorded · {clean_line(call.model)} · {when(call.started_at)}", "dim")

@@ -12,12 +12,12 @@ from rich.text import Text
 from memcli.cli.cleaning import clean_line
 from memcli.cli.picture import Picture
 from memcli.cli.render.bar import LimitBar
-from memcli.cli.render.context import MOST_COLUMNS
 from memcli.cli.render.ledger import ledger_table
 from memcli.cli.render.palette import Detail, counted
 from memcli.cli.render.parts import parts_table
+from memcli.cli.render.sections import inside, spaced
 from memcli.cli.render.sides import Sides, plain_sides
-from memcli.cli.render.words import when
+from memcli.cli.render.words import called, when
 from memcli.memory.alarm import Alarm
 from memcli.memory.travel import Moment
 from memcli.records import Call
@@ -43,15 +43,11 @@ class MomentView:
             plain_sides(self.picture) if is_plain else Sides(self.picture, full=is_full),
             self._notes(),
         ]
-        width = options.max_width if is_plain else min(options.max_width, MOST_COLUMNS)
-        for index, section in enumerate(sections):
-            if index:
-                yield Text("")
-            yield from console.render(section, options.update(width=width))
+        yield from spaced(console, inside(options, self.detail), sections)
 
     def _heading(self) -> Text:
         conversation, call, at = self.picture.conversation, self.moment.call, self.moment.last_message_id
-        name = clean_line(conversation.name or "") or conversation.id[:8]
+        name = called(conversation)
         told = Text.assemble((name, "bold"), "  ")
         if call is not None:
             told.append(f"what call {call.id} saw, at #{at}", "bold")

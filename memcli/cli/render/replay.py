@@ -11,8 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from memcli.cli.cleaning import clean_line
-from memcli.cli.render.context import MOST_COLUMNS
 from memcli.cli.render.palette import Detail, counted
+from memcli.cli.render.sections import inside
+from memcli.cli.render.words import called
 from memcli.cli.walks import Walk
 from memcli.memory.replay import ReplayRow
 from memcli.records import Conversation
@@ -37,15 +38,15 @@ class ReplayView:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Write each verdict above its rows."""
         is_plain = self.detail == "plain"
-        width = options.max_width if is_plain else min(options.max_width, MOST_COLUMNS)
-        name = clean_line(self.conversation.name or "") or self.conversation.id[:8]
+        within = inside(options, self.detail)
+        name = called(self.conversation)
         stored = counted(self.conversation.last_message_id, "message")
         yield Text.assemble((name, "bold"), (f"  {stored} walked from the first turn · nothing is changed", "dim"))
         yield Text("peak: the turn's largest call; after: what the next call would begin with", "dim")
         for walk in self.walks:
             yield Text("")
-            for section in self._sections(walk, is_plain=is_plain, bar=LONG_BAR if width >= NARROW else 10):
-                yield from console.render(section, options.update(width=width))
+            for section in self._sections(walk, is_plain=is_plain, bar=LONG_BAR if within.max_width >= NARROW else 10):
+                yield from console.render(section, within)
 
     def _sections(self, walk: Walk, *, is_plain: bool, bar: int) -> Iterator[RenderableType]:
         yield verdict(walk)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
+from memcli.cli.cleaning import clean_line
 from memcli.records import Conversation, MessageState, Role
 
 SHORT_ID = 8
@@ -31,6 +32,11 @@ _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct",
 def short_id(conversation: Conversation) -> str:
     """Write the beginning of a conversation's id."""
     return conversation.id[:SHORT_ID]
+
+
+def called(conversation: Conversation) -> str:
+    """Write what a conversation is called: its name, else the beginning of its id."""
+    return clean_line(conversation.name or "") or short_id(conversation)
 
 
 def when(moment: datetime) -> str:

@@ -8,12 +8,13 @@ from typing import cast
 
 from memcli.cli.cleaning import clean, clean_line
 from memcli.cli.memories import other_memory
+from memcli.cli.render.words import called
 from memcli.cli.repl import showing
 from memcli.cli.repl.desk import Desk
 from memcli.cli.repl.turns import show_turn
 from memcli.cli.talk import checked_name
 from memcli.errors import UsageError
-from memcli.records import Conversation, MemoryModel
+from memcli.records import MemoryModel
 
 MOST_LISTED = 10
 """Conversations /resume lists."""
@@ -110,7 +111,7 @@ def fork(desk: Desk, argument: str) -> None:
     name = checked_name(desk.talk.store, argument) if argument else None
     child = desk.talk.store.conversations.fork(conversation.id, name=name)
     desk.talk.move_to(child)
-    desk.say(f"forked {_called(conversation)} at #{conversation.last_message_id}; you are in {_called(child)} now")
+    desk.say(f"forked {called(conversation)} at #{conversation.last_message_id}; you are in {called(child)} now")
 
 
 def rename(desk: Desk, argument: str) -> None:
@@ -173,11 +174,7 @@ def greet(desk: Desk) -> None:
     if conversation is None:
         return
     held = f", held with {clean_line(conversation.model)}" if conversation.model else ""
-    desk.say(f"in {_called(conversation)}: {counted(conversation.last_message_id, 'message')}{held}")
+    desk.say(f"in {called(conversation)}: {counted(conversation.last_message_id, 'message')}{held}")
     last = desk.talk.store.turns.last(conversation.id)
     if last is not None and last.status == "open":
         desk.say("its last turn did not end: /retry asks again, /undo takes it back", "yellow")
-
-
-def _called(conversation: Conversation) -> str:
-    return clean_line(conversation.name or "") or conversation.id[:8]
