@@ -93,7 +93,7 @@ class Engine:
         except (sqlite3.Error, UnicodeEncodeError, OverflowError) as err:
             return self._again(lambda bindings: self._connection.execute(sql, bindings).rowcount, values, err)
 
-    def returning(self, sql: str, values: Values = ()) -> sqlite3.Row | None:
+    def uncounted_row(self, sql: str, values: Values = ()) -> sqlite3.Row | None:
         """Run one statement inside a write and read its row; None without one. It counts as no row that was read."""
         try:
             return cast("sqlite3.Row | None", self._connection.execute(sql, values).fetchone())

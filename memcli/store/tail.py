@@ -20,7 +20,7 @@ class Tail:
     """Where a conversation goes on. For use inside one write, and ended by `settle`. Raises NotFound without it."""
 
     def __init__(self, engine: Engine, conversation_id: str) -> None:
-        row = engine.returning(_READ, (conversation_id,))
+        row = engine.uncounted_row(_READ, (conversation_id,))
         if row is None:
             raise NotFound(f"no conversation has the id {conversation_id!r}", "run `memcli history`")
         self._engine = engine
